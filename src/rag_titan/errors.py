@@ -1,0 +1,91 @@
+"""Every exception that rag-titan raises on purpose.
+
+RagTitanError
+├── DatasetError(ValueError)        the data break a rule; `.where` says at which place
+├── SettingsError(ValueError)       an option, a weight, a config key or a convention breaks a rule
+│   └── UnknownMetricError(KeyError)   no metric of that name; the text names the nearest
+├── MissingExtraError(ImportError)  an optional library is absent; the text is the install line
+└── ServiceError                    a model or a server did not answer
+
+The text of each is one sentence, "where: what must hold, got what. What to do."; the command line prints it as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class RagTitanError(Exception):
+    """Base of all of them: catch this to catch whatever rag-titan raises on purpose."""
+
+
+class DatasetError(RagTitanError, ValueError):
+    """The data break a rule.
+
+    `.where` is the place, such as "queries[3].relevance" or "line 12: retrieved_ids"; `.rule` the rest of the text.
+
+    >>> print(DatasetError("queries[3].id", "must be text or a whole number, got a list."))
+    queries[3].id: must be text or a whole number, got a list.
+    """
+
+    def __init__(self, where: str, rule: str) -> None:
+        self.where = where
+        self.rule = rule
+        super().__init__(f"{where}: {rule}")
+
+    def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str]]:
+        return type(self), (self.where, self.rule)
+
+
+class SettingsError(RagTitanError, ValueError):
+    """An option, a weight, a key of the config file or a convention breaks a rule."""
+
+
+class UnknownMetricError(SettingsError, KeyError):
+    """No metric (or stage) has that name.
+
+    >>> print(UnknownMetricError("recal_at_k", ["recall_at_k", "mrr_at_k"]))
+    unknown metric 'recal_at_k'; the nearest is 'recall_at_k'.
+    """
+
+    def __init__(self, name: str, known: Iterable[str], what: str = "metric") -> None:
+        self.name = name
+        self.text = f"unknown {what} {name!r}{nearest(name, known)}."
+        super().__init__(self.text)
+
+    def __str__(self) -> str:  # KeyError would print the repr of the text
+        return self.text
+
+    def __reduce__(self) -> tuple[type[RagTitanError], tuple[str, tuple[str, ...]]]:
+        return SettingsError, (self.text,)  # type: ignore[return-value]  # what crosses a process is the text
+
+
+class MissingExtraError(RagTitanError, ImportError):
+    """An optional library is not installed.
+
+    >>> print(MissingExtraError("pyarrow", "parquet"))
+    pyarrow is not installed; install it with: pip install "rag-titan[parquet]"
+    """
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(f'{library} is not installed; install it with: pip install "rag-titan[{extra}]"')
+
+
+class ServiceError(RagTitanError):
+    """A model or a server did not answer as it must."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a sentence about an unknown name: "; the nearest is 'x'", or the list of what there is when nothing is near.
+
+    >>> nearest("retreived_ids", ["retrieved_ids", "answer"])
+    "; the nearest is 'retrieved_ids'"
+    >>> nearest("zzz", ["answer", "id"])
+    '; there are answer, id'
+    """
+    names = list(known)
+    close = get_close_matches(str(name), names, n=1, cutoff=0.6)
+    if close:
+        return f"; the nearest is {close[0]!r}"
+    return f"; there are {', '.join(names)}" if len(names) <= 40 else ""

@@ -1,0 +1,111 @@
+"""Exact sums that merge: the same values give the same digits in any order and in any batches.
+
+A float64 is an integer times a power of two; the integers are added without rounding (Kulisch 2013, "Computer
+Arithmetic and Validity", ch. 8: the long accumulator), here as one Python integer in units of 2^-1074.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+_UNIT = 1074  # the smallest positive float64 is 2^-1074
+_MANTISSA = 53
+_HALF = 26
+_SAFE = 1 << 25  # values of 27 bits, this many of them, add up below 2^53
+
+
+def exact_sum(values: NDArray[np.float64]) -> int:
+    """The sum of finite float64 values (n,), as an integer in units of 2^-1074.
+
+    >>> exact_sum(np.array([1e100, 1.0, -1e100])) == exact_sum(np.array([1.0]))
+    True
+    """
+    total = 0
+    for start in range(0, len(values), _SAFE):
+        total += _sum_block(values[start : start + _SAFE])
+    return total
+
+
+def _sum_block(values: NDArray[np.float64]) -> int:
+    if not len(values):
+        return 0
+    mantissa, exponent = np.frexp(values)
+    whole = np.ldexp(mantissa, _MANTISSA).astype(np.int64)
+    lowest = int(exponent.min())
+    bins = (exponent - lowest).astype(np.intp)
+    high = np.bincount(bins, weights=whole >> _HALF)
+    low = np.bincount(bins, weights=whole & ((1 << _HALF) - 1))
+    total = 0
+    for i in np.flatnonzero((high != 0) | (low != 0)).tolist():
+        shift = lowest + i - _MANTISSA + _UNIT
+        part = (int(high[i]) << _HALF) + int(low[i])
+        total += part << shift if shift >= 0 else part >> -shift  # below 2^-1074 the dropped bits are zeros
+    return total
+
+
+@dataclass
+class Moments:
+    """Count, exact sum, exact sum of the (rounded) squares, least and greatest of the measured values of a metric.
+
+    >>> a = Moments.of(np.array([0.1, np.nan])).merge(Moments.of(np.array([0.2])))
+    >>> a.n, a.mean(), a.lowest()
+    (2, 0.15000000000000002, 0.1)
+    """
+
+    n: int = 0
+    total: int = 0
+    squares: int = 0
+    low: float = math.inf
+    high: float = -math.inf
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Moments:
+        """From values (n,); NaN means not measured and counts nowhere."""
+        kept = values[~np.isnan(values)]
+        if not len(kept):
+            return cls()
+        return cls(len(kept), exact_sum(kept), exact_sum(kept * kept), float(kept.min()), float(kept.max()))
+
+    def merge(self, other: Moments) -> Moments:
+        """Both together; exact, so the order of merging does not matter."""
+        return Moments(
+            self.n + other.n,
+            self.total + other.total,
+            self.squares + other.squares,
+            min(self.low, other.low),
+            max(self.high, other.high),
+        )
+
+    def mean(self) -> float | None:
+        """The mean, rounded once; None of nothing."""
+        return _quotient(self.total, self.n) if self.n else None
+
+    def lowest(self) -> float | None:
+        """The least value; None of nothing."""
+        return self.low if self.n else None
+
+    def highest(self) -> float | None:
+        """The greatest value; None of nothing."""
+        return self.high if self.n else None
+
+    def variance(self) -> float | None:
+        """Population variance (divided by n), never below 0; None of nothing."""
+        if not self.n:
+            return None
+        scale = 1 << _UNIT
+        spread = Fraction(self.squares, scale * self.n) - Fraction(self.total, scale * self.n) ** 2
+        return max(0.0, float(spread))
+
+    def variation(self) -> float | None:
+        """Coefficient of variation sigma/mu with the population's sigma; None where the mean is 0 or nothing was measured."""
+        variance, mean = self.variance(), self.mean()
+        return None if variance is None or not mean else math.sqrt(variance) / abs(mean)
+
+
+def _quotient(total: int, n: int) -> float:
+    return float(Fraction(total, n << _UNIT))
