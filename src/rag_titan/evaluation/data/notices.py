@@ -1,0 +1,49 @@
+"""Warnings that merge: of one kind the 20 smallest ids are named and the rest counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import nsmallest
+
+NAMED = 20
+
+
+@dataclass
+class Notices:
+    """Warnings by kind. A kind is the sentence itself, with "{ids}" where the ids go.
+
+    >>> notices = Notices()
+    >>> notices.add("no chunk has the gold id {ids}.", ["c9", "c3"])
+    >>> notices.add("documents were not passed.")
+    >>> notices.texts()
+    ['documents were not passed.', 'no chunk has the gold id c3, c9.']
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    ids: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, sentence: str, ids: Iterable[str] = ()) -> None:
+        """Count the ids under the sentence; without ids the sentence is said once."""
+        new = list(ids)
+        if new or "{ids}" not in sentence:
+            self.counts[sentence] = self.counts.get(sentence, 0) + len(new)
+            self.ids[sentence] = nsmallest(NAMED, {*self.ids.get(sentence, ()), *new})
+
+    def merge(self, other: Notices) -> Notices:
+        """Both together, whatever the order."""
+        merged = Notices(dict(self.counts), {k: list(v) for k, v in self.ids.items()})
+        for sentence, ids in other.ids.items():
+            merged.counts[sentence] = merged.counts.get(sentence, 0) + other.counts[sentence]
+            merged.ids[sentence] = nsmallest(NAMED, {*merged.ids.get(sentence, ()), *ids})
+        return merged
+
+    def texts(self) -> list[str]:
+        """One text a kind, sorted."""
+        return sorted(self._text(sentence) for sentence in self.counts)
+
+    def _text(self, sentence: str) -> str:
+        named = self.ids[sentence]
+        more = self.counts[sentence] - len(named)
+        listed = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+        return sentence.replace("{ids}", listed)

@@ -1,0 +1,136 @@
+"""Runs the rows of a stage, and keeps what merges. The only place where NaN becomes None."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rag_titan.evaluation.measures.resampling import interval95
+from rag_titan.evaluation.measures.latency import Sample
+from rag_titan.evaluation.measures.sums import Moments
+from rag_titan.evaluation.metric import MEAN, Floats, Metric
+
+Values = dict[str, Floats]
+
+
+def measure(metrics: Sequence[Metric], inputs: Any) -> Values:
+    """{key: (n_items,) float64, NaN where not measured}; rows that share a `compute` share one pass."""
+    done: dict[Any, Floats] = {}
+    values: Values = {}
+    for row in metrics:
+        if row.compute not in done:
+            done[row.compute] = np.asarray(row.compute(inputs), dtype=np.float64)
+        values[row.key] = done[row.compute]
+    return values
+
+
+def plain(value: float | None) -> float | None:
+    """A number as it may stand in a report: NaN is "not measured", None."""
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def per_query_rows(metrics: Sequence[Metric], values: Values, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """One dict a query, in the order of the rows; NaN is None."""
+    keys: dict[str, str] = {}
+    for row in metrics:
+        if row.per == "query":
+            keys.setdefault(row.item_key, row.key)
+    columns = []
+    for key in keys.values():
+        column = values[key].astype(object)
+        column[np.isnan(values[key])] = None
+        columns.append(column.tolist())
+    names = ("id", *keys)
+    return [dict(zip(names, cells, strict=True)) for cells in zip(ids, *columns, strict=True)]
+
+
+@dataclass
+class StageTally:
+    """What the items of a stage add up to; two tallies merge into the tally of both.
+
+    present  some input of the stage was given
+    moments  by key, for rows that reduce by moments
+    samples  by the first key of the rows that share a `compute`, for rows that reduce by a quantile
+    of       by key, how many items there were, measured or not
+    reasons  by key, why a metric is not measured, where the stage knows better than "X was not passed"
+    """
+
+    present: bool = False
+    moments: dict[str, Moments] = field(default_factory=dict)
+    samples: dict[str, Sample] = field(default_factory=dict)
+    of: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def tally(
+        cls, metrics: Sequence[Metric], values: Values, *, present: bool = True, reasons: Mapping[str, str] | None = None
+    ) -> StageTally:
+        """From the values of one batch."""
+        tally = cls(present=present, reasons=dict(reasons or {}))
+        leads: dict[int, str] = {}
+        for row in metrics:
+            items = values[row.key]
+            tally.of[row.key] = len(items)
+            lead = leads.setdefault(id(items), row.key)
+            tally.moments[row.key] = tally.moments[lead] if lead != row.key else Moments.of(items)
+            if row.reduce.quantile is not None and lead == row.key:
+                tally.samples[lead] = Sample.of(items)
+        return tally
+
+    def merge(self, other: StageTally) -> StageTally:
+        """Both together; exact, so neither order nor batch size changes a digit."""
+        keys = dict.fromkeys([*self.of, *other.of])
+        none, empty = Moments(), Sample()
+        return StageTally(
+            self.present or other.present,
+            {k: self.moments.get(k, none).merge(other.moments.get(k, none)) for k in keys},
+            {
+                k: self.samples.get(k, empty).merge(other.samples.get(k, empty))
+                for k in dict.fromkeys([*self.samples, *other.samples])
+            },
+            {k: self.of.get(k, 0) + other.of.get(k, 0) for k in keys},
+            {**other.reasons, **self.reasons},
+        )
+
+    def summary(self, metrics: Sequence[Metric]) -> dict[str, float | None]:
+        """{key: the number or None}, in the order of the rows."""
+        return {row.key: plain(row.reduce.value(self.moments[row.key], self._sample(row, metrics))) for row in metrics}
+
+    def _sample(self, row: Metric, metrics: Sequence[Metric]) -> Sample | None:
+        if row.reduce.quantile is None:
+            return None
+        lead = next(other.key for other in metrics if other.compute is row.compute and other.key in self.samples)
+        return self.samples[lead]
+
+    def detail(self, metrics: Sequence[Metric], given: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+        """{key: {"n", "of", "reason", "ci95"}}: on how many items each value stands, and why not on all.
+
+        `given` says for each input name how many queries carry it, or 1 for an input of the whole dataset.
+        """
+        details = {}
+        for row in metrics:
+            moments, of = self.moments[row.key], self.of[row.key]
+            interval = interval95(moments, row.kind.low, row.kind.high) if row.reduce is MEAN else None
+            details[row.key] = {"n": moments.n, "of": of, "reason": self._reason(row, given), "ci95": interval}
+        return details
+
+    def _reason(self, row: Metric, given: Mapping[str, int]) -> str | None:
+        n, of = self.moments[row.key].n, self.of[row.key]
+        if n and n == of:
+            return None
+        missing = [need.replace("|", " or ") for need in row.needs if not any(given.get(name, 0) for name in need.split("|"))]
+        if missing:
+            verb = "was" if len(missing) == 1 else "were"
+            return f"not measured, because {' and '.join(missing)} {verb} not passed"
+        if row.key in self.reasons:
+            return self.reasons[row.key]
+        if not of:
+            return f"not measured, because there is no {row.per}"
+        needs = " and ".join(need.replace("|", " or ") for need in row.needs)
+        if not n:
+            return f"not measured: undefined (0/0), or no {row.per} has {needs} together"
+        return f"measured for {n} of {of}; the others lack {needs}, or it is undefined (0/0) there"
