@@ -1,0 +1,145 @@
+"""Reranking (metrics.txt, section 4): the order after the reranker against the order before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.measures import ranking
+from rag_titan.evaluation.measures.ragged import Ragged
+from rag_titan.evaluation.metric import COST, GAIN, P50, P95, P99, RATE, SHIFT, Floats, Kind, Metric, Stage
+
+PRESENT = ("reranked_ids", "reranked_texts", "rerank_latency_ms")
+
+
+@dataclass(frozen=True)
+class RerankingInputs:
+    """The lists of n queries before and after reranking, at the cut-off `k`."""
+
+    table: QueryTable
+    k: int
+
+    @cached_property
+    def labelled_after(self) -> NDArray[np.bool_]:
+        """(n,) True where the reranked list and a relevant gold chunk are given."""
+        table = self.table
+        return table.has_list("reranked") & table.gold.given & (table.relevant > 0)
+
+    @cached_property
+    def paired(self) -> NDArray[np.bool_]:
+        """(n,) True where the list before is given as well."""
+        return self.labelled_after & self.table.has_list("retrieved")
+
+    @property
+    def level(self) -> float:
+        """The lowest grade that counts as relevant."""
+        return self.table.settings.conventions.relevance_level
+
+    @cached_property
+    def after(self) -> Floats:
+        """(n, k) grades of the reranked list."""
+        return self.table.reranked_grades[:, : self.k]
+
+    @cached_property
+    def before(self) -> Floats:
+        """(n, k) grades of the retrieved list."""
+        return self.table.retrieved_grades[:, : self.k]
+
+    def _ndcg(self, grades: Floats) -> Floats:
+        return ranking.ndcg(grades, self.table.ideal_grades[:, : self.k], self.table.settings.conventions.gain)
+
+    def ndcg(self) -> Floats:
+        return np.where(self.labelled_after, self._ndcg(self.after), np.nan)
+
+    def reciprocal_rank(self) -> Floats:
+        return np.where(self.labelled_after, ranking.reciprocal_rank(self.after >= self.level), np.nan)
+
+    def ndcg_gain(self) -> Floats:
+        return np.where(self.paired, self._ndcg(self.after) - self._ndcg(self.before), np.nan)
+
+    def mrr_gain(self) -> Floats:
+        after, before = (ranking.reciprocal_rank(grades >= self.level) for grades in (self.after, self.before))
+        return np.where(self.paired, after - before, np.nan)
+
+    def precision_gain(self) -> Floats:
+        after, before = (ranking.precision(grades >= self.level) for grades in (self.after, self.before))
+        return np.where(self.paired, after - before, np.nan)
+
+    def rank_change(self) -> Floats:
+        moved = self._first_rank(self.table.retrieved_whole) - self._first_rank(self.table.reranked_whole)
+        return np.where(self.paired, moved, np.nan)
+
+    def _first_rank(self, ranked: Ragged) -> Floats:
+        """(n,) rank of the first relevant chunk in the whole list; NaN without one."""
+        ranks = np.where(self.table.grades_of(ranked) >= self.level, ranked.places + 1.0, np.inf)
+        first = np.full(len(ranked), np.inf)
+        np.minimum.at(first, ranked.rows, ranks)
+        return np.where(np.isfinite(first), first, np.nan)
+
+    def same_set(self) -> Floats:
+        before, after = self.table.retrieved_whole, self.table.reranked_whole
+        given = self.table.has_list("reranked") & self.table.has_list("retrieved")
+        size = np.int64(len(self.table.codes) + 1)
+        shared = np.isin(before.rows * size + before.values, after.rows * size + after.values)
+        same = (before.lengths == after.lengths) & (before.sums(shared) == before.lengths)
+        return np.where(given, same.astype(np.float64), np.nan)
+
+    def time(self) -> Floats:
+        return self.table.amounts("rerank_latency_ms")
+
+
+Compute = Callable[[RerankingInputs], Floats]
+AFTER, BEFORE, GOLD = "reranked_ids|reranked_texts", "retrieved_ids|retrieved_texts", "relevance|expected_chunk_ids"
+PAIR = (AFTER, BEFORE, GOLD)
+
+
+def _row(
+    key: str, title: str, compute: Compute, formula: str, advice: str, kind: Kind = GAIN, needs: tuple[str, ...] = PAIR
+) -> Metric:
+    return Metric(key, Stage.RERANKING, title, formula, advice, kind, "query", needs, compute)
+
+
+METRICS: tuple[Metric, ...] = (
+    _row(
+        "ndcg_at_k", "nDCG@K", RerankingInputs.ndcg, "nDCG@K of the reranked list",
+        "The quality of the final order.", RATE, (AFTER, GOLD),
+    ),
+    _row(
+        "mrr_at_k", "MRR@K", RerankingInputs.reciprocal_rank, "MRR@K of the reranked list",
+        "Whether a relevant chunk stands at the very top.", RATE, (AFTER, GOLD),
+    ),
+    _row(
+        "ndcg_gain", "nDCG Gain", RerankingInputs.ndcg_gain, "nDCG@K after - nDCG@K before",
+        "Above 0 the reranker helps, below 0 it hurts. It shrinks when the search itself improves.",
+    ),
+    _row(
+        "mrr_gain", "MRR Gain", RerankingInputs.mrr_gain, "MRR@K after - MRR@K before",
+        "Whether the first relevant chunk moved up.",
+    ),
+    _row(
+        "precision_gain", "Precision Gain", RerankingInputs.precision_gain, "P@K after - P@K before",
+        "Whether reranking brought more relevant chunks into the top K.",
+    ),
+    _row(
+        "first_relevant_rank_change", "First Relevant Rank Change", RerankingInputs.rank_change, "rank before - rank after",
+        "Places that the first relevant chunk moved up, over the whole lists. Not scored.", SHIFT,
+    ),
+    _row(
+        "candidate_set_preservation_rate", "Candidate Set Preservation", RerankingInputs.same_set,
+        "#queries with the same chunks before and after / Q",
+        "1 when the reranker only reorders; a reranker that cuts the list gives 0, which can be meant.", RATE, (AFTER, BEFORE),
+    ),
+    *(
+        Metric(
+            f"{quantile.name}_latency_ms", Stage.RERANKING, f"Reranking {quantile.name.upper()} Latency",
+            f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation", "The time that reranking adds to a request.",
+            COST, "query", ("rerank_latency_ms",), RerankingInputs.time, quantile, "rerank_latency_ms",
+        )
+        for quantile in (P50, P95, P99)
+    ),
+)  # fmt: skip

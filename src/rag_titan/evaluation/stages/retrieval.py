@@ -1,0 +1,171 @@
+"""Retrieval (metrics.txt, section 3): what the retriever returned, against the gold chunks and the gold text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.measures import ranking
+from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
+
+PRESENT = ("retrieved_ids", "retrieved_texts", "retrieval_latency_ms", "embedding_latency_ms", "search_latency_ms")
+
+
+@dataclass(frozen=True)
+class RetrievalInputs:
+    """The retrieved lists of n queries at the cut-off `k`; each method that a row names gives one value a query."""
+
+    table: QueryTable
+    k: int
+
+    def at(self, k: int) -> RetrievalInputs:
+        """The same lists at another cut-off (at most the table's depth)."""
+        return replace(self, k=k)
+
+    @cached_property
+    def unmeasured(self) -> NDArray[np.bool_]:
+        """(n,) True where the labels or the list are missing, or no gold chunk is relevant."""
+        table = self.table
+        asked = table.has_list("retrieved") | table.settings.conventions.all_topics
+        return ~(asked & table.gold.given & (table.relevant > 0))
+
+    @cached_property
+    def grades(self) -> Floats:
+        """(n, k) gold grades at each rank."""
+        return self.table.retrieved_grades[:, : self.k]
+
+    @cached_property
+    def hits(self) -> ranking.Hits:
+        """(n, k) True where a relevant chunk stands."""
+        return self.grades >= self.table.settings.conventions.relevance_level
+
+    def labelled(self, values: Floats) -> Floats:
+        """The values, NaN where they are not measured."""
+        return np.where(self.unmeasured, np.nan, values)
+
+    def precision(self) -> Floats:
+        return self.labelled(ranking.precision(self.hits))
+
+    def recall(self) -> Floats:
+        return self.labelled(ranking.recall(self.hits, self.table.relevant))
+
+    def f1(self) -> Floats:
+        return ranking.f1(self.precision(), self.recall())
+
+    def reciprocal_rank(self) -> Floats:
+        return self.labelled(ranking.reciprocal_rank(self.hits))
+
+    def ndcg(self) -> Floats:
+        ideal = self.table.ideal_grades[:, : self.k]
+        return self.labelled(ranking.ndcg(self.grades, ideal, self.table.settings.conventions.gain))
+
+    def hit(self) -> Floats:
+        return self.labelled(ranking.hit(self.hits))
+
+    def average_precision(self) -> Floats:
+        denominator = self.table.settings.conventions.ap_denominator
+        return self.labelled(ranking.average_precision(self.hits, self.table.relevant, denominator))
+
+    def empty(self) -> Floats:
+        return np.array([np.nan if ids is None else float(not ids) for ids in self.table.id_lists("retrieved")])
+
+    def repeated(self) -> Floats:
+        heads = [ids[: self.k] if ids else None for ids in self.table.id_lists("retrieved")]
+        return np.array([np.nan if head is None else 1 - len(set(head)) / len(head) for head in heads])
+
+    def time(self) -> Floats:
+        return self.table.amounts("retrieval_latency_ms")
+
+    def embedding_time(self) -> Floats:
+        return self.table.amounts("embedding_latency_ms")
+
+    def search_time(self) -> Floats:
+        return self.table.amounts("search_latency_ms")
+
+
+Compute = Callable[[RetrievalInputs], Floats]
+LISTS = "retrieved_ids|retrieved_texts"
+LABELS = (LISTS, "relevance|expected_chunk_ids")
+
+
+def _row(
+    key: str, title: str, compute: Compute, formula: str, advice: str, kind: Kind = RATE, needs: tuple[str, ...] = LABELS
+) -> Metric:
+    return Metric(key, Stage.RETRIEVAL, title, formula, advice, kind, "query", needs, compute)
+
+
+def _times(part: str, title: str, compute: Compute, advice: str, quantiles: tuple[Reduce, ...]) -> tuple[Metric, ...]:
+    item = f"{part}latency_ms"
+    needs = (item if part else "retrieval_latency_ms",)
+    return tuple(
+        Metric(
+            key=f"{part}{quantile.name}_latency_ms",
+            stage=Stage.RETRIEVAL,
+            title=f"{title} {quantile.name.upper()} Latency",
+            formula=f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation",
+            advice=advice,
+            kind=COST,
+            per="query",
+            needs=needs,
+            compute=compute,
+            reduce=quantile,
+            item=item,
+        )
+        for quantile in quantiles
+    )
+
+
+METRICS: tuple[Metric, ...] = (
+    _row(
+        "precision_at_k", "Precision@K", RetrievalInputs.precision, "#relevant in the top K / K",
+        "How much of the first K results is useful. Divides by K however few were returned.",
+    ),
+    _row(
+        "recall_at_k", "Recall@K", RetrievalInputs.recall, "#relevant in the top K / #relevant",
+        "Whether the search finds the evidence it must find. It is the ceiling of everything after it.",
+    ),
+    _row(
+        "f1_at_k", "F1@K", RetrievalInputs.f1, "2PR / (P + R)",
+        "Precision and recall in one number, for choosing K or a chunk size.",
+    ),
+    _row(
+        "mrr_at_k", "MRR@K", RetrievalInputs.reciprocal_rank, "mean of 1 / rank of the first relevant result",
+        "How early the first useful result comes. A miss counts 0.",
+    ),
+    _row(
+        "ndcg_at_k", "nDCG@K", RetrievalInputs.ndcg, "sum_i (2^rel_i - 1) / log2(i + 1), divided by that of the best order",
+        "The quality of the order where some chunks matter more than others.",
+    ),
+    _row(
+        "hit_at_k", "Hit Rate@K", RetrievalInputs.hit, "#queries with a relevant result in the top K / Q",
+        "How often the search finds anything useful at all.",
+    ),
+    _row(
+        "average_precision_at_k", "MAP@K", RetrievalInputs.average_precision,
+        "sum of P@i over the relevant ranks i / min(#relevant, K)",
+        "Whether the relevant chunks come first instead of being spread out.",
+    ),
+    *_times("", "Retrieval", RetrievalInputs.time, "What the slow queries feel; the mean hides them.", (P95, P50)),
+    _row(
+        "empty_rate", "Empty Result Rate", RetrievalInputs.empty, "#queries with an empty result list / Q",
+        "Needs no labels. Questions for which the search returned nothing.", FAULT_RATE, (LISTS,),
+    ),
+    _row(
+        "duplicate_rate_at_k", "Duplicate Rate@K", RetrievalInputs.repeated, "repeated ids among the first K returned / returned",
+        "Needs no labels. Places among the first K that a chunk takes a second time.", FAULT_RATE, (LISTS,),
+    ),
+    *_times("", "Retrieval", RetrievalInputs.time, "The slowest one in a hundred.", (P99,)),
+    *_times(
+        "embedding_", "Question Embedding", RetrievalInputs.embedding_time,
+        "The time of encoding the question; a long tail points to cold starts or the network.", (P50, P95, P99),
+    ),
+    *_times(
+        "search_", "Index Search", RetrievalInputs.search_time,
+        "The time of the index alone; it should stay flat as the corpus grows.", (P50, P95, P99),
+    ),
+)  # fmt: skip
