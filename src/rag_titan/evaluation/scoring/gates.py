@@ -1,0 +1,91 @@
+"""Quality gates: minimums (for what should be low: maximums) that a run must keep, however high its score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rag_titan.errors import SettingsError
+from rag_titan.evaluation.catalogue import (
+    Rows,
+    find,
+    known_metric,
+    known_stage,
+    limit_is_maximum,
+    stage_names,
+    value_of,
+)
+from rag_titan.evaluation.limits import above, below, number
+from rag_titan.evaluation.scoring.policy import QUALITY_GATES
+
+PASS, FAIL, UNMEASURED = "pass", "fail", "unmeasured"
+Limits = Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A limit on one metric.
+
+    limit     the least value (the greatest, for a metric that should be low); None asks only that it was measured
+    highest   the limit is the greatest value
+    required  it fails when the metric is not measured
+    """
+
+    stage: str
+    key: str
+    limit: float | None
+    highest: bool = False
+    required: bool = False
+
+    def judge(self, report: Mapping[str, Any]) -> dict[str, Any]:
+        """The row of the scorecard: {stage, metric, minimum, (maximum), value, status, required}."""
+        value = value_of(report, self.stage, self.key)
+        row: dict[str, Any] = {"stage": self.stage, "metric": self.key, "minimum": None if self.highest else self.limit}
+        if self.highest:
+            row["maximum"] = self.limit
+        return {**row, "value": value, "status": self._status(value), "required": self.required}
+
+    def _status(self, value: float | None) -> str:
+        if value is None:
+            return FAIL if self.required else UNMEASURED
+        if self.limit is None:
+            return PASS
+        broken = above(value, self.limit) if self.highest else below(value, self.limit)
+        return FAIL if broken else PASS
+
+
+def gates_of(
+    stages: Sequence[str], given: Limits | None, strict: Limits | None, required: Iterable[str], rows: Rows
+) -> tuple[Gate, ...]:
+    """The default gates of the stages, with the user's merged in; None removes one.
+
+    `given` never fails on an unmeasured metric; `strict` does, and so does every metric named in `required`.
+    """
+    gates = {(s, k): Gate(s, k, choice.value) for s in stages for k, choice in QUALITY_GATES.get(s, {}).items()}
+    for what, limits in (("quality_gates", given), ("strict_gates", strict)):
+        _merge(gates, limits or {}, what, rows)
+    if isinstance(required, str):
+        raise SettingsError(f"required: must be a list of metrics, got the text {required!r}. Write [{required!r}].")
+    for name in required:
+        row = find(name, rows)
+        place = (str(row.stage), row.key)
+        gates[place] = replace(gates.get(place, Gate(*place, None)), required=True)
+    names = stage_names(rows)
+    order = {(str(row.stage), row.key): i for i, row in enumerate(rows)}
+    return tuple(sorted(gates.values(), key=lambda g: (names.index(g.stage), order.get((g.stage, g.key), -1))))
+
+
+def _merge(gates: dict[tuple[str, str], Gate], limits: Limits, what: str, rows: Rows) -> None:
+    for stage, of_stage in limits.items():
+        known_stage(stage, rows)
+        if not isinstance(of_stage, Mapping):
+            raise SettingsError(f"{what}.{stage}: must be a mapping of metrics to minimums, got {of_stage!r}.")
+        for key, limit in of_stage.items():
+            row = known_metric(stage, key, rows)
+            if limit is None:
+                gates.pop((stage, key), None)
+                continue
+            where = f"{what}.{stage}.{key}"
+            highest = limit_is_maximum(row, where)
+            gates[stage, key] = Gate(stage, key, number(limit, where), highest, what == "strict_gates")
