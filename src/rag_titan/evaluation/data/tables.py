@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 NO_IDS: list[str] = []
+NO_LABELS: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -40,31 +41,35 @@ class Settings:
 
 @dataclass(frozen=True)
 class Gold:
-    """The gold chunks of n queries: `codes` (Ragged, sorted in each query, grades above 0 only) and their `grades`."""
+    """The gold chunks of n queries.
 
-    codes: Ragged
-    grades: Floats
+    by_id    for each query {chunk id: grade}, grades above 0 only
+    grades   the same grades, query after query
+    given    (n,) True where labels were given, were they empty
+    """
+
+    by_id: list[Mapping[str, float]]
+    grades: Ragged
     given: Mask
 
     def relevant(self, level: float) -> NDArray[np.int64]:
         """(n,) how many gold chunks have at least the grade `level`."""
-        return self.codes.sums(self.grades >= level).astype(np.int64)
+        return self.grades.sums(self.grades.values >= level).astype(np.int64)
 
     def ideal(self, depth: int) -> Floats:
         """(n, depth) all grades of a query in falling order, cut at `depth`, 0 beyond."""
-        order = np.lexsort((-self.grades, self.codes.rows))
-        rows, places, grades = self.codes.rows, self.codes.places, self.grades[order]
-        best = np.zeros((len(self.codes), depth))
+        rows, places = self.grades.rows, self.grades.places
+        falling = self.grades.values[np.lexsort((-self.grades.values, rows))]
+        best = np.zeros((len(self.grades), depth))
         kept = places < depth
-        best[rows[kept], places[kept]] = grades[kept]
+        best[rows[kept], places[kept]] = falling[kept]
         return best
 
 
 class QueryTable:
     """The columns of one batch of n queries.
 
-    Everything is made when it is first asked for and kept, so that the rows of all stages share it. Ids become codes:
-    those of the chunk table come first, unknown ids get the codes after them, within the batch.
+    Everything is made when it is first asked for and kept, so that the rows of all stages share it.
     """
 
     def __init__(
@@ -79,8 +84,10 @@ class QueryTable:
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()
         self.ids = [q.id for q in queries]
-        self.codes: defaultdict[str, int] = defaultdict(count(len(self.corpus.codes)).__next__, self.corpus.codes)
         self._columns: dict[str, list[Any]] = {}
+        self._given: dict[str, Mask] = {}
+        self._amounts: dict[str, Floats] = {}
+        self._counts: dict[str, NDArray[np.int64]] = {}
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -88,19 +95,31 @@ class QueryTable:
     def column(self, name: str) -> list[Any]:
         """The raw values of one key, None where it was not given."""
         if name not in self._columns:
-            self._columns[name] = [getattr(q, name) for q in self.queries]
+            self._columns[name] = list(map(attrgetter(name), self.queries))
         return self._columns[name]
 
     def given(self, name: str) -> Mask:
         """(n,) True where the key was given (an empty list is given)."""
-        return np.array([v is not None for v in self.column(name)], dtype=bool)
+        if name not in self._given:
+            self._given[name] = _given(self.column(name))
+        return self._given[name]
 
     def flags(self, name: str) -> Floats:
         """(n,) 1 for true, 0 for false, NaN where not given."""
         return np.array([np.nan if v is None else float(v) for v in self.column(name)], dtype=np.float64)
 
     def amounts(self, name: str) -> Floats:
-        """(n,) a time, cost or count; NaN where not given. NaN, infinite or negative ones are left out with a warning."""
+        """(n,) a time, cost or count; NaN where not given.
+
+        What is NaN, infinite or negative is left out with a warning.
+        """
+        if name not in self._amounts:
+            self._amounts[name] = self._measured(name)
+        return self._amounts[name]
+
+    def _measured(self, name: str) -> Floats:
+        if not self.given(name).any():
+            return np.full(len(self), np.nan)
         values = np.array([np.nan if v is None else v for v in self.column(name)], dtype=np.float64)
         bad = self.given(name) & ~((values >= 0) & np.isfinite(values))
         if bad.any():
@@ -109,101 +128,99 @@ class QueryTable:
             values[bad] = np.nan
         return values
 
-    def encode(self, lists: Sequence[Sequence[str]]) -> Ragged:
-        """Lists of ids as codes."""
-        offsets = offsets_of(np.fromiter(map(len, lists), np.int64, len(lists)))
-        flat = chain.from_iterable(lists)
-        return Ragged(np.fromiter(map(self.codes.__getitem__, flat), np.int64, int(offsets[-1])), offsets)
-
-    def id_lists(self, kind: str) -> list[list[str] | None]:
-        """`kind`_ids as given; where only `kind`_texts were logged, each text's chunk id (or an id made from the text)."""
-        ids = self.column(f"{kind}_ids")
-        texts = self.column(f"{kind}_texts") if kind in ("retrieved", "reranked") else []
-        if not any(t is not None for t in texts):
-            return ids
-        return [
-            self.corpus.ids_of_texts(text) if own is None and text is not None else own
-            for own, text in zip(ids, texts, strict=True)
-        ]
-
-    def ranked_to(self, kind: str, depth: int | None) -> Ragged:
-        """The first `depth` different ids of each list as codes, first rank kept; None: whole lists. Not given: empty."""
-        lists = [NO_IDS if ids is None else ids for ids in self.id_lists(kind)]
-        heads = lists if depth is None else [ids[:depth] for ids in lists]
-        return self.encode(
-            [
-                head if len(set(head)) == len(head) else list(dict.fromkeys(ids))[:depth]
-                for head, ids in zip(heads, lists, strict=True)
-            ]
-        )
-
-    @cached_property
-    def retrieved(self) -> Ragged:
-        """Codes of the retrieved chunks down to the deepest cut-off."""
-        return self.ranked_to("retrieved", self.settings.depth)
-
-    @cached_property
-    def retrieved_whole(self) -> Ragged:
-        """Codes of the whole retrieved lists."""
-        return self.ranked_to("retrieved", None)
-
-    @cached_property
-    def reranked_whole(self) -> Ragged:
-        """Codes of the whole reranked lists."""
-        return self.ranked_to("reranked", None)
-
-    @cached_property
-    def context(self) -> Ragged:
-        """Codes of the context's chunks in order, repeated ones kept."""
-        return self.encode([NO_IDS if ids is None else ids for ids in self.column("context_ids")])
+    def lists(self, kind: str) -> list[list[str] | None]:
+        """`kind`_ids as given; where only `kind`_texts were logged, each text's chunk id, or one made from the text."""
+        key = f"{kind}_lists"
+        if key not in self._columns:
+            ids = self.column(f"{kind}_ids")
+            texts = self.column(f"{kind}_texts") if kind != "context" else []
+            if any(t is not None for t in texts):
+                known = self.corpus.ids_of_texts
+                ids = [known(t) if i is None and t is not None else i for i, t in zip(ids, texts, strict=True)]
+            self._columns[key] = ids
+        return self._columns[key]
 
     def has_list(self, kind: str) -> Mask:
         """(n,) True where the ids or the texts of that list were given."""
-        return np.array([ids is not None for ids in self.id_lists(kind)], dtype=bool)
+        key = f"{kind}_lists"
+        if key not in self._given:
+            self._given[key] = _given(self.lists(kind))
+        return self._given[key]
+
+    def ranked(self, kind: str, depth: int | None = None) -> list[list[str]]:
+        """The different ids of each list, first rank kept, down to `depth` (None: all); not given is empty."""
+        key = f"{kind}_ranked_{depth}"
+        if key not in self._columns:
+            heads = self.heads(kind, depth)
+            repeated = np.flatnonzero(lengths_of(heads) != self.distinct(kind, depth))
+            if len(repeated):
+                heads = list(heads)
+                for i in repeated.tolist():
+                    heads[i] = list(dict.fromkeys(self.lists(kind)[i] or NO_IDS))[:depth]
+            self._columns[key] = heads
+        return self._columns[key]
+
+    def heads(self, kind: str, depth: int | None = None) -> list[list[str]]:
+        """The first `depth` ids of each list as they were returned, repeated ones kept; not given is empty."""
+        key = f"{kind}_heads_{depth}"
+        if key not in self._columns:
+            lists = self.lists(kind)
+            self._columns[key] = [NO_IDS if ids is None else ids[:depth] for ids in lists]
+        return self._columns[key]
+
+    def distinct(self, kind: str, depth: int | None = None) -> NDArray[np.int64]:
+        """(n,) how many different ids stand among the first `depth` returned."""
+        key = f"{kind}_distinct_{depth}"
+        if key not in self._counts:
+            self._counts[key] = lengths_of(list(map(set, self.heads(kind, depth))))
+        return self._counts[key]
+
+    def codes(self, lists: Sequence[Sequence[str]]) -> Ragged:
+        """Lists of chunk ids as codes of the chunk table, -1 for an id that is not in it."""
+        offsets = offsets_of(lengths_of(lists))
+        flat = chain.from_iterable(lists)
+        found = map(self.corpus.codes.get, flat, repeat(-1))
+        return Ragged(np.fromiter(found, np.int64, int(offsets[-1])), offsets)
 
     @cached_property
     def gold(self) -> Gold:
-        """`relevance`, and `expected_chunk_ids` with grade 1 for those it does not name; grades of 0 and below are dropped."""
-        graded = [r if r is not None else {} for r in self.column("relevance")]
-        plain = [ids if ids is not None else NO_IDS for ids in self.column("expected_chunk_ids")]
-        first, extra = self.encode([list(r) for r in graded]), self.encode(plain)
-        grades = np.fromiter(chain.from_iterable(r.values() for r in graded), np.float64, len(first.values))
-        rows = np.concatenate([first.rows, extra.rows])
-        codes = np.concatenate([first.values, extra.values])
-        grades = np.concatenate([grades, np.ones(len(extra.values))])
-        keys, kept = np.unique(rows * np.int64(len(self.codes) + 1) + codes, return_index=True)
-        del keys
-        kept = kept[grades[kept] > 0]
-        rows = rows[kept]
-        offsets = offsets_of(np.bincount(rows, minlength=len(self)))
-        return Gold(Ragged(codes[kept], offsets), grades[kept], self.given("relevance") | self.given("expected_chunk_ids"))
+        """`relevance`, and `expected_chunk_ids` with grade 1 for those it does not name; grades from 0 down dropped."""
+        graded, plain = self.column("relevance"), self.column("expected_chunk_ids")
+        by_id = [_labels(r, ids) for r, ids in zip(graded, plain, strict=True)]
+        offsets = offsets_of(lengths_of(by_id))
+        grades = np.fromiter(chain.from_iterable(g.values() for g in by_id), np.float64, int(offsets[-1]))
+        if len(grades) and not grades.min() > 0:
+            by_id = [{c: g for c, g in gold.items() if g > 0} for gold in by_id]
+            return Gold(by_id, Ragged(grades, offsets).keep(grades > 0), self._labelled)
+        return Gold(by_id, Ragged(grades, offsets), self._labelled)
 
-    def grades_of(self, ranked: Ragged) -> Floats:
-        """(total,) the gold grade of every ranked chunk, 0 where it is not gold."""
-        size = np.int64(len(self.codes) + 1)
-        gold_keys = self.gold.codes.rows * size + self.gold.codes.values
-        keys = ranked.rows * size + ranked.values
-        places = np.minimum(np.searchsorted(gold_keys, keys), max(len(gold_keys) - 1, 0))
-        if not len(gold_keys):
-            return np.zeros(len(keys))
-        return np.where(gold_keys[places] == keys, self.gold.grades[places], 0.0)
+    @property
+    def _labelled(self) -> Mask:
+        return self.given("relevance") | self.given("expected_chunk_ids")
 
-    def grade_matrix(self, ranked: Ragged, depth: int) -> Floats:
-        """(n, depth) the gold grade at each rank; 0 where nothing relevant stands."""
+    def grades_of(self, lists: Sequence[Sequence[str]]) -> Ragged:
+        """For each id of each query's list its gold grade, 0 where it is not gold."""
+        offsets = offsets_of(lengths_of(lists))
+        found = (map(gold.get, ids, repeat(0.0)) for gold, ids in zip(self.gold.by_id, lists, strict=True))
+        return Ragged(np.fromiter(chain.from_iterable(found), np.float64, int(offsets[-1])), offsets)
+
+    def grade_matrix(self, kind: str) -> Floats:
+        """(n, depth) the gold grade at each rank of the list; 0 where nothing relevant stands."""
+        depth = self.settings.depth
+        grades = self.grades_of(self.ranked(kind, depth))
         matrix = np.zeros((len(self), depth))
-        kept = ranked.places < depth
-        matrix[ranked.rows[kept], ranked.places[kept]] = self.grades_of(ranked)[kept]
+        matrix[grades.rows, grades.places] = grades.values
         return matrix
 
     @cached_property
     def retrieved_grades(self) -> Floats:
         """(n, depth) grades of the retrieved chunks."""
-        return self.grade_matrix(self.retrieved, self.settings.depth)
+        return self.grade_matrix("retrieved")
 
     @cached_property
     def reranked_grades(self) -> Floats:
         """(n, depth) grades of the reranked chunks."""
-        return self.grade_matrix(self.reranked_whole, self.settings.depth)
+        return self.grade_matrix("reranked")
 
     @cached_property
     def ideal_grades(self) -> Floats:
@@ -214,3 +231,21 @@ class QueryTable:
     def relevant(self) -> NDArray[np.int64]:
         """(n,) gold chunks at or above the relevance level."""
         return self.gold.relevant(self.settings.conventions.relevance_level)
+
+
+def _labels(graded: Mapping[str, float] | None, plain: Sequence[str] | None) -> Mapping[str, float]:
+    if not plain:
+        return graded or NO_LABELS
+    return {**dict.fromkeys(plain, 1.0), **graded} if graded else dict.fromkeys(plain, 1.0)
+
+
+def lengths_of(lists: Sequence[Sized]) -> NDArray[np.int64]:
+    """(n,) the length of each."""
+    return np.fromiter(map(len, lists), np.int64, len(lists))
+
+
+def _given(column: list[Any]) -> Mask:
+    absent = column.count(None)
+    if absent in (0, len(column)):
+        return np.full(len(column), absent == 0)
+    return np.array([value is not None for value in column], dtype=bool)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.tables import QueryTable
 from rag_titan.evaluation.measures import ranking
-from rag_titan.evaluation.measures.ragged import Ragged
 from rag_titan.evaluation.metric import COST, GAIN, P50, P95, P99, RATE, SHIFT, Floats, Kind, Metric, Stage
 
 PRESENT = ("reranked_ids", "reranked_texts", "rerank_latency_ms")
@@ -71,23 +70,21 @@ class RerankingInputs:
         return np.where(self.paired, after - before, np.nan)
 
     def rank_change(self) -> Floats:
-        moved = self._first_rank(self.table.retrieved_whole) - self._first_rank(self.table.reranked_whole)
-        return np.where(self.paired, moved, np.nan)
+        return np.where(self.paired, self._first_rank("retrieved") - self._first_rank("reranked"), np.nan)
 
-    def _first_rank(self, ranked: Ragged) -> Floats:
+    def _first_rank(self, kind: str) -> Floats:
         """(n,) rank of the first relevant chunk in the whole list; NaN without one."""
-        ranks = np.where(self.table.grades_of(ranked) >= self.level, ranked.places + 1.0, np.inf)
-        first = np.full(len(ranked), np.inf)
-        np.minimum.at(first, ranked.rows, ranks)
+        grades = self.table.grades_of(self.table.ranked(kind))
+        ranks = np.where(grades.values >= self.level, grades.places + 1.0, np.inf)
+        first = np.full(len(grades), np.inf)
+        np.minimum.at(first, grades.rows, ranks)
         return np.where(np.isfinite(first), first, np.nan)
 
     def same_set(self) -> Floats:
-        before, after = self.table.retrieved_whole, self.table.reranked_whole
+        before, after = self.table.ranked("retrieved"), self.table.ranked("reranked")
+        same = [len(a) == len(b) and set(a) == set(b) for a, b in zip(before, after, strict=True)]
         given = self.table.has_list("reranked") & self.table.has_list("retrieved")
-        size = np.int64(len(self.table.codes) + 1)
-        shared = np.isin(before.rows * size + before.values, after.rows * size + after.values)
-        same = (before.lengths == after.lengths) & (before.sums(shared) == before.lengths)
-        return np.where(given, same.astype(np.float64), np.nan)
+        return np.where(given, np.array(same, dtype=np.float64), np.nan)
 
     def time(self) -> Floats:
         return self.table.amounts("rerank_latency_ms")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.data.tables import QueryTable, lengths_of
 from rag_titan.evaluation.measures import ranking
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
 
@@ -72,11 +72,13 @@ class RetrievalInputs:
         return self.labelled(ranking.average_precision(self.hits, self.table.relevant, denominator))
 
     def empty(self) -> Floats:
-        return np.array([np.nan if ids is None else float(not ids) for ids in self.table.id_lists("retrieved")])
+        empty = lengths_of(self.table.heads("retrieved", self.k)) == 0
+        return np.where(self.table.has_list("retrieved"), empty.astype(np.float64), np.nan)
 
     def repeated(self) -> Floats:
-        heads = [ids[: self.k] if ids else None for ids in self.table.id_lists("retrieved")]
-        return np.array([np.nan if head is None else 1 - len(set(head)) / len(head) for head in heads])
+        returned = lengths_of(self.table.heads("retrieved", self.k))
+        extra = returned - self.table.distinct("retrieved", self.k)
+        return np.divide(extra, returned, out=np.full(len(extra), np.nan), where=returned > 0)
 
     def time(self) -> Floats:
         return self.table.amounts("retrieval_latency_ms")
