@@ -1,26 +1,31 @@
-"""The chunk table: ids as codes, texts, and the way from a logged text back to its chunk."""
+"""The chunk table and its documents: ids as codes, texts, and the way from a logged text back to its chunk."""
 
 from __future__ import annotations
 
 import hashlib
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from rag_titan.evaluation.data.documents import Documents
+from rag_titan.evaluation.data.layout import Layout
+from rag_titan.evaluation.data.normal import normal_text
+from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Chunk
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The chunks of the index in the order given; a chunk's code is its place in that order."""
+    """The chunks of the index in the order given; a chunk's code is its place in that order.
 
-    chunks: tuple[Chunk, ...]
+    given    False where no chunk table was passed at all
+    notices  where what cannot be placed is told
+    """
 
-    @classmethod
-    def empty(cls) -> Corpus:
-        """No chunk table was given."""
-        return cls(())
+    chunks: tuple[Chunk, ...] = ()
+    documents: Documents = field(default_factory=Documents)
+    given: bool = False
+    notices: Notices | None = None
 
     @cached_property
     def codes(self) -> dict[str, int]:
@@ -28,27 +33,35 @@ class Corpus:
         return {chunk.id or "": code for code, chunk in enumerate(self.chunks)}
 
     @cached_property
+    def layout(self) -> Layout:
+        """Every chunk at its place in the documents."""
+        return Layout.of(self.chunks, self.documents, self.notices)
+
+    @cached_property
     def id_of_text(self) -> dict[str, str]:
         """{normalised text: id of the first chunk that has it}"""
         known: dict[str, str] = {}
-        for chunk in self.chunks:
-            if chunk.text is not None:
-                known.setdefault(normal_text(chunk.text), chunk.id or "")
+        for chunk, text in zip(self.chunks, self.layout.texts, strict=True):
+            if text is not None:
+                known.setdefault(normal_text(text), chunk.id or "")
         return known
 
     def ids_of_texts(self, texts: Sequence[str]) -> list[str]:
-        """The chunk id of each logged text; a text of no chunk gets an id made from its own words, the same every time."""
+        """The chunk id of each logged text; a text of no chunk gets an id made from its words, always the same one."""
         known = self.id_of_text
         return [known.get(text) or text_id(text) for text in map(normal_text, texts)]
 
-
-def normal_text(text: str) -> str:
-    """A text as it is compared with chunk texts: NFC, white space squeezed.
-
-    >>> normal_text(" two \\n words ")
-    'two words'
-    """
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    def with_texts(self, texts: Iterable[str]) -> Corpus:
+        """The same corpus and, behind its chunks, the logged texts that are no chunk of it."""
+        extra = {
+            text_id(normal): text
+            for text in dict.fromkeys(texts)
+            if (normal := normal_text(text)) not in self.id_of_text
+        }
+        if not extra:
+            return self
+        logged = tuple(Chunk(id=name, text=text) for name, text in extra.items())
+        return replace(self, chunks=self.chunks + logged, notices=None)
 
 
 def text_id(normal: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.errors import DatasetError
-from rag_titan.evaluation.data.corpus import normal_text
+from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.documents import ANY, UNKNOWN, Documents, line_ends_alike
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Chunk

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_titan.evaluation.data.corpus import normal_text
+from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.evidence import EvidenceTable
 from rag_titan.evaluation.data.layout import Layout
 from rag_titan.evaluation.data.search import occurrences
@@ -89,7 +89,8 @@ class Spans:
 
     def anywhere(self) -> Mask:
         """(m,) for each evidence item: is it whole in any chunk at all?"""
-        return self.holders.lengths > 0
+        anywhere: Mask = self.holders.lengths > 0
+        return anywhere
 
     def unclear(self, lists: Ragged) -> Mask:
         """(total,) True for an element of a list that cannot be judged: unknown, or without a place or a text."""

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from rag_titan.evaluation.conventions import SEED, Conventions
 from rag_titan.evaluation.data.corpus import Corpus
+from rag_titan.evaluation.data.evidence import evidence_of
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.data.spans import Spans
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 
 Floats = NDArray[np.float64]
@@ -80,7 +82,7 @@ class QueryTable:
         notices: Notices | None = None,
     ) -> None:
         self.queries = queries
-        self.corpus = corpus if corpus is not None else Corpus.empty()
+        self.corpus = corpus if corpus is not None else Corpus()
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()
         self.ids = [q.id for q in queries]
@@ -88,6 +90,9 @@ class QueryTable:
         self._given: dict[str, Mask] = {}
         self._amounts: dict[str, Floats] = {}
         self._counts: dict[str, NDArray[np.int64]] = {}
+        logged = [texts for kind in ("retrieved_texts", "reranked_texts") for texts in self.column(kind) if texts]
+        if logged:
+            self.corpus = self.corpus.with_texts(chain.from_iterable(logged))
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -181,6 +186,18 @@ class QueryTable:
         flat = chain.from_iterable(lists)
         found = map(self.corpus.codes.get, flat, repeat(-1))
         return Ragged(np.fromiter(found, np.int64, int(offsets[-1])), offsets)
+
+    @cached_property
+    def spans(self) -> Spans:
+        """`expected_evidence`, laid over the chunks."""
+        evidence = evidence_of(
+            self.column("expected_evidence"),
+            self.corpus.documents,
+            self.ids,
+            self.notices,
+            where=lambda i, j: f"query {self.ids[i]!r}: expected_evidence[{j}]",
+        )
+        return Spans(evidence, self.corpus.layout)
 
     @cached_property
     def gold(self) -> Gold:

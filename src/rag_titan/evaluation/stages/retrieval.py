@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_titan.evaluation.data.spans import ListScores
 from rag_titan.evaluation.data.tables import QueryTable, lengths_of
 from rag_titan.evaluation.measures import ranking
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
@@ -71,6 +72,24 @@ class RetrievalInputs:
         denominator = self.table.settings.conventions.ap_denominator
         return self.labelled(ranking.average_precision(self.hits, self.table.relevant, denominator))
 
+    @cached_property
+    def scores(self) -> ListScores:
+        """Token metrics of the top k."""
+        lists = self.table.codes(self.table.ranked("retrieved", self.k))
+        return self.table.spans.scores(lists, self.table.has_list("retrieved"))
+
+    def token_recall(self) -> Floats:
+        return self.scores.recall
+
+    def token_precision(self) -> Floats:
+        return self.scores.precision
+
+    def token_iou(self) -> Floats:
+        return self.scores.iou
+
+    def complete_evidence(self) -> Floats:
+        return self.scores.complete
+
     def empty(self) -> Floats:
         empty = lengths_of(self.table.heads("retrieved", self.k)) == 0
         return np.where(self.table.has_list("retrieved"), empty.astype(np.float64), np.nan)
@@ -93,6 +112,8 @@ class RetrievalInputs:
 Compute = Callable[[RetrievalInputs], Floats]
 LISTS = "retrieved_ids|retrieved_texts"
 LABELS = (LISTS, "relevance|expected_chunk_ids")
+
+TOKENS = (LISTS, "expected_evidence", "chunks", "document_text|documents")
 
 
 def _row(
@@ -151,6 +172,23 @@ METRICS: tuple[Metric, ...] = (
         "average_precision_at_k", "MAP@K", RetrievalInputs.average_precision,
         "sum of P@i over the relevant ranks i / min(#relevant, K)",
         "Whether the relevant chunks come first instead of being spread out.",
+    ),
+    _row(
+        "token_recall", "Token Recall", RetrievalInputs.token_recall, "|R ∩ G| / |G| over token positions of the source",
+        "How much of the evidence was retrieved; comparable when the chunker changes.", RATE, TOKENS,
+    ),
+    _row(
+        "token_precision", "Token Precision", RetrievalInputs.token_precision, "|R ∩ G| / |R|",
+        "How much of the retrieved text is evidence.", RATE, TOKENS,
+    ),
+    _row(
+        "token_iou", "Token IoU", RetrievalInputs.token_iou, "|R ∩ G| / |R ∪ G|",
+        "Missing evidence and excess text in one number.", RATE, TOKENS,
+    ),
+    _row(
+        "complete_evidence_recall", "Complete Evidence Recall", RetrievalInputs.complete_evidence,
+        "#evidence spans whole in one retrieved chunk / #spans",
+        "Whether each piece of evidence can be had in one piece.", RATE, (LISTS, "expected_evidence", "chunks"),
     ),
     *_times("", "Retrieval", RetrievalInputs.time, "What the slow queries feel; the mean hides them.", (P95, P50)),
     _row(
