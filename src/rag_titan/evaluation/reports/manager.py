@@ -1,0 +1,198 @@
+"""Reports in files: written whole or not at all, read with a sentence for whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+
+from rag_titan.errors import DatasetError, SettingsError
+from rag_titan.evaluation.catalogue import Rows, stage_names
+from rag_titan.evaluation.reports import compare
+from rag_titan.evaluation.reports.compare import TOLERANCE, Entry, Report
+from rag_titan.evaluation.reports.failures import failed_queries
+from rag_titan.evaluation.reports.markdown import markdown
+
+PathLike = str | os.PathLike[str]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_EXPANDED = 3  # levels of the JSON file that have a line for each entry
+
+
+class ReportManager:
+    """Saves, loads and compares reports.
+
+    rows  the metrics there are; for metrics of your own: [*ROWS, mine]
+    """
+
+    def __init__(self, *, rows: Rows | None = None) -> None:
+        self.rows = rows
+
+    def save_json(self, report: Report, path: PathLike) -> None:
+        """Write the report as strict JSON (UTF-8, no NaN), atomically; parent folders are made.
+
+        Raises DatasetError where the report holds NaN, Infinity or something that JSON has no form for, SettingsError
+        where the file cannot be written.
+        """
+        write(path, to_json(report))
+
+    def save_markdown(self, report: Report, path: PathLike) -> None:
+        """Write the report for people, atomically; parent folders are made. Raises SettingsError where it cannot."""
+        write(path, markdown(report, rows=self.rows))
+
+    def load_json(self, path: PathLike) -> dict[str, Any]:
+        """The report in a file; raises DatasetError where there is none, with what is there instead."""
+        return load(path)
+
+    def compare(self, report: Report, baseline: Report, tolerance: float = TOLERANCE) -> Entry:
+        """What got worse, better, vanished and appeared; see `reports.compare.compare`."""
+        return compare.compare(report, baseline, tolerance, rows=self.rows)
+
+    def regressions(self, report: Report, baseline: Report, tolerance: float = TOLERANCE) -> list[Entry]:
+        """What got worse than the baseline by more than the tolerance: [{"metric", "baseline", "current", ...}].
+
+        Raises SettingsError where the two cannot be compared.
+        """
+        return compare.regressions(report, baseline, tolerance, rows=self.rows)
+
+    def failed_queries(self, report: Report) -> list[Entry]:
+        """One row for each question that failed: [{"query_id", "stage", "reason", ...}]."""
+        return failed_queries(report)
+
+    def trends(self, reports: Sequence[Report]) -> dict[str, float]:
+        """{"stage.key": last minus first} over reports in order of time."""
+        return compare.trends(reports, rows=self.rows)
+
+
+def to_json(report: Report) -> str:
+    """The report as strict JSON: an entry a line on the first levels, a query a line in the lists.
+
+    >>> rows = [{"id": "q1"}, {"id": "q2"}]
+    >>> print(to_json({"retrieval": {"summary": {"recall_at_k": 0.5}, "per_query": rows}}), end="")
+    {
+     "retrieval": {
+      "summary": {
+       "recall_at_k": 0.5
+      },
+      "per_query": [
+       {"id": "q1"},
+       {"id": "q2"}
+      ]
+     }
+    }
+    >>> to_json({"x": float("nan")})
+    Traceback (most recent call last):
+    rag_titan.errors.DatasetError: report.x: must be a finite number or None, got nan.
+    """
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
+    try:
+        text = _laid_out(report, encode, 0)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _unwritable(report, error) from None
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+
+
+def _laid_out(value: Any, encode: Callable[[Any], str], depth: int) -> str:
+    pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, Mapping) and value and depth < _EXPANDED:
+        entries = [f"{encode(str(key))}: {_laid_out(v, encode, depth + 1)}" for key, v in value.items()]
+        return "{" + pad + ("," + pad).join(entries) + end + "}"
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return "[" + pad + ("," + pad).join(map(encode, value)) + end + "]"
+    return encode(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for, as plain Python: numpy numbers and arrays, mappings, tuples' kin."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"must be something that JSON can hold, got {type(value).__name__}.")
+
+
+def _unwritable(report: Report, error: Exception) -> DatasetError:
+    """The error with the place of the first number that is not finite, where that is the cause."""
+    stack: list[tuple[str, Any]] = [("report", report)]
+    for _ in range(1_000_000):
+        if not stack:
+            break
+        where, value = stack.pop()
+        if isinstance(value, Mapping):
+            stack += [(f"{where}.{key}", v) for key, v in reversed(list(value.items()))]
+        elif isinstance(value, list | tuple | np.ndarray):
+            stack += [(f"{where}[{i}]", v) for i, v in reversed(list(enumerate(value)))]
+        elif isinstance(value, float | np.floating) and not np.isfinite(value):
+            return DatasetError(where, f"must be a finite number or None, got {float(value)!r}.")
+    return DatasetError("report", str(error))
+
+
+def write(path: PathLike, text: str) -> None:
+    """Write text to a file so that a reader sees the old file or the new one, never a part; parent folders are made.
+
+    It is written beside its place under another name, flushed to the disk and then renamed. What exists and is no
+    ordinary file (a pipe, /dev/stdout) is written to directly.
+    """
+    target = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_text(text, encoding="utf-8")
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, text)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SettingsError(f"{path}: must be a file that can be written ({reason}). Choose another path.") from error
+
+
+def _replace(target: Path, text: str) -> None:
+    draft = target.with_name(f".rag-titan-{uuid4().hex}.tmp")
+    try:
+        with draft.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.is_file():
+            draft.chmod(target.stat().st_mode & 0o7777)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def load(path: PathLike) -> dict[str, Any]:
+    """The report in a JSON file; NaN in a file that something else wrote reads as "not measured"."""
+    where = str(path)
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+        report = json.loads(text, parse_constant=lambda _: None)
+    except FileNotFoundError:
+        raise DatasetError(where, "must be a report, but there is no such file.") from None
+    except OSError as error:
+        raise DatasetError(where, f"must be a file that can be read ({error.strerror or error}).") from error
+    except UnicodeDecodeError:
+        raise DatasetError(where, "must be a report in JSON, got bytes that are no UTF-8 text.") from None
+    except json.JSONDecodeError as error:
+        raise DatasetError(where, _not_json(error)) from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, a thousand nested lists
+        raise DatasetError(where, "must be a report in JSON, got something that no report holds.") from None
+    if isinstance(report, dict) and any(key in report for key in (*stage_names(), "scorecard", "meta")):
+        return report
+    if isinstance(report, dict) and ("queries" in report or "chunks" in report):
+        raise DatasetError(where, "must be a report, got a dataset. Evaluate it first.")
+    raise DatasetError(where, "must be a report of rag-titan, got other JSON.")
+
+
+def _not_json(error: json.JSONDecodeError) -> str:
+    place = f"line {error.lineno}, column {error.colno}"
+    if not error.doc.strip():
+        return "must be a report in JSON, got an empty file."
+    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        return f"must be a whole report, got one that breaks off at {place}. Write it again."
+    return f"must be a report in JSON, got something else at {place} ({error.msg})."

@@ -1,0 +1,280 @@
+"""The report for people, as Markdown. It reads the report and the catalogue; every cell is written by `cells.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
+from rag_titan.evaluation.reports import stage_tables
+from rag_titan.evaluation.reports.cells import cell, line, table
+from rag_titan.evaluation.reports.failures import failed_queries
+from rag_titan.evaluation.reports.figures import (
+    NOTHING,
+    convention_texts,
+    limit_text,
+    score_text,
+    share_text,
+    title_text,
+    value_text,
+)
+from rag_titan.evaluation.reports.priorities import priorities
+
+Report = Mapping[str, Any]
+
+QUESTIONS_SHOWN = 50
+PRIORITIES_SHOWN = 10
+WARNINGS_SHOWN = 50
+
+
+def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, rows: Rows | None = None) -> str:
+    """The report as Markdown text; `comparison` is what `compare` found against a baseline.
+
+    It holds the scorecard, the gates, where the evidence was lost, the improvement priorities, the root-cause hints,
+    the questions to look at, a table a stage with what is not measured and why, times and warnings. A report that lacks a
+    part (an older one, a single stage) is shown without it.
+    """
+    view = View(report, ROWS if rows is None else rows)
+    parts = [
+        view.head(),
+        view.scorecard(),
+        view.gates(),
+        view.baseline(comparison),
+        view.funnel(),
+        view.priorities(),
+        view.root_causes(),
+        view.questions(),
+        stage_tables.tables(report, view.rows),
+        stage_tables.times(report, view.rows),
+        view.warnings(),
+        view.notes(),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+
+def evidence_line(report: Report) -> str | None:
+    """Where the evidence of how many of how many questions was lost, in one line; None where nothing says.
+
+    >>> funnel = [{"stage": "retrieval", "lost": 2, "kept": 10}, {"stage": "augmentation", "lost": 0, "kept": 10}]
+    >>> evidence_line({"diagnosis": {"funnel": funnel}})
+    'Evidence lost for 2 of 12 questions: Information search 2'
+    """
+    steps = _steps(report)
+    if not steps:
+        return None
+    of = steps[0]["lost"] + steps[0]["kept"]
+    losses = [(label_of(str(step["stage"])), step["lost"]) for step in steps if step["lost"]]
+    if not losses:
+        return f"Evidence lost for 0 of {of} questions"
+    where = ", ".join(f"{label} {count}" for label, count in losses)
+    return f"Evidence lost for {sum(count for _, count in losses)} of {of} questions: {where}"
+
+
+def _steps(report: Report) -> list[Mapping[str, Any]]:
+    diagnosis = report.get("diagnosis")
+    funnel = diagnosis.get("funnel") if isinstance(diagnosis, Mapping) else None
+    return [step for step in funnel or [] if isinstance(step.get("lost"), int) and isinstance(step.get("kept"), int)]
+
+
+class View:
+    """The sections of one report, each a list of lines; empty where there is nothing to say."""
+
+    def __init__(self, report: Report, rows: Rows) -> None:
+        self.report = report
+        self.rows = rows
+        self.places = by_place(rows)
+        self.meta = report.get("meta") or {}
+        self.card = report.get("scorecard") or {}
+
+    def name(self, stage: str, key: str) -> str:
+        """The title of a metric, with its cut-off and conventions; the key where the catalogue does not know it."""
+        row = self.places.get((stage, key))
+        return title_text(row, self.meta) if row else key
+
+    def value(self, stage: str, key: str, value: float | None) -> str:
+        return value_text(self.places.get((stage, key)), key, value)
+
+    def head(self) -> list[str]:
+        lines = ["# RAG evaluation report", ""]
+        overall = self.card.get("overall")
+        if overall:
+            rating = overall["rating"] or "not rated"
+            lines += [
+                f"**Overall: {score_text(overall['score'])}/100 - {rating}**  ",
+                f"Assessment: {overall['status']} · Measurement coverage: {share_text(overall['coverage'])}",
+                "",
+            ]
+        counts = self.meta.get("counts") or {}
+        facts = [f"{count} {name}" for name, count in counts.items() if isinstance(count, int)]
+        facts += [f"K = {self.meta['k']}"] if self.meta.get("k") is not None else []
+        facts += [f"rag-titan {self.meta['rag_titan']}"] if self.meta.get("rag_titan") else []
+        facts += [str(self.meta["created_at"])] if self.meta.get("created_at") else []
+        lines += [line(" · ".join(facts))] if facts else []
+        return lines
+
+    def scorecard(self) -> list[str]:
+        stages = self.card.get("stages")
+        if not stages:
+            return []
+        cells = [
+            [s["label"], score_text(s["score"]), s["rating"] or NOTHING, share_text(s["coverage"])]
+            for s in stages.values()
+        ]
+        header = ["Pipeline stage", "Score / 100", "Rating", "Measurement coverage"]
+        return ["## Scorecard", "", *table(header, cells, right=(1, 3))]
+
+    def gates(self) -> list[str]:
+        gates = self.card.get("gates")
+        if not gates:
+            return []
+        counts = {status: sum(gate["status"] == status for gate in gates) for status in ("fail", "pass", "unmeasured")}
+        verdict = f"**{counts['fail']} failed**, {counts['pass']} passed, {counts['unmeasured']} not measured."
+        cells = [
+            [
+                label_of(gate["stage"]),
+                self.name(gate["stage"], gate["metric"]),
+                limit_text(self.places.get((gate["stage"], gate["metric"])), gate),
+                self.value(gate["stage"], gate["metric"], gate["value"]),
+                {"fail": "FAIL", "pass": "pass"}.get(gate["status"], "not measured"),
+            ]
+            for gate in sorted(gates, key=lambda gate: gate["status"] != "fail")
+        ]
+        header = ["Stage", "Metric", "Must be", "Is", "Gate"]
+        return ["## Quality gates", "", verdict, "", *table(header, cells, right=(3,))]
+
+    def baseline(self, comparison: Mapping[str, Any] | None) -> list[str]:
+        if comparison is None:
+            return []
+        lines = ["## Against the baseline", ""]
+        if not comparison["comparable"]:
+            return [*lines, line(f"Not comparable: {comparison['reason']}")]
+        named = (
+            ("regressions", "worse"),
+            ("improved", "better"),
+            ("explained", "no fault"),
+            ("vanished", "no longer measured"),
+        )
+        cells = [self._change(entry, word) for kind, word in named for entry in comparison[kind]]
+        notes = [f"- {line(note)}" for note in comparison["notes"]]
+        if not cells:
+            return [*lines, f"No metric changed by more than the tolerance of {comparison['tolerance']:g}.", "", *notes]
+        header = ["Stage", "Metric", "Baseline", "Now", "Change"]
+        return [*lines, *table(header, cells, right=(2, 3)), *([""] if notes else []), *notes]
+
+    def _change(self, entry: Mapping[str, Any], word: str) -> list[str]:
+        stage, _, key = str(entry["metric"]).partition(".")
+        before, now = (self.value(stage, key, entry[side]) for side in ("baseline", "current"))
+        return [label_of(stage), self.name(stage, key), before, now, word]
+
+    def funnel(self) -> list[str]:
+        said = evidence_line(self.report)
+        if said is None:
+            return []
+        cells = [[label_of(str(step["stage"])), step["lost"], step["kept"]] for step in _steps(self.report)]
+        return [
+            "## Where the evidence was lost",
+            "",
+            f"{line(said)}.",
+            "",
+            *table(["Stage", "Lost here", "Kept"], cells, right=(1, 2)),
+        ]
+
+    def priorities(self) -> list[str]:
+        found = priorities(self.report)
+        if not found:
+            return []
+        cells = []
+        for i, entry in enumerate(found[:PRIORITIES_SHOWN], start=1):
+            stage, key = entry["stage"], entry["metric"]
+            row = self.places.get((stage, key))
+            value = self.value(stage, key, entry["value"])
+            advice = row.advice if row else NOTHING
+            cells.append([i, label_of(stage), self.name(stage, key), value, f"{entry['points']:.1f}", advice])
+        header = ["#", "Stage", "Metric", "Value", "Points", "How to read it"]
+        intro = "By how many points of the overall score each would raise it if it were perfect."
+        more = len(found) - PRIORITIES_SHOWN
+        rest = ["", f"{more} more cost less."] if more > 0 else []
+        return ["## Improvement priorities", "", intro, "", *table(header, cells, right=(0, 3, 4)), *rest]
+
+    def root_causes(self) -> list[str]:
+        causes = self.report.get("root_causes")
+        if not causes:
+            return []
+        first = causes["first_failing_stage"]
+        lines = ["## Root-cause hints", ""]
+        if first is None:
+            return [*lines, "First failing stage: none. Every threshold that could be checked is kept."]
+        cells = [
+            [
+                label_of(failure["stage"]),
+                self.name(failure["stage"], failure["metric"]),
+                self.value(failure["stage"], failure["metric"], failure["observed"]),
+                limit_text(self.places.get((failure["stage"], failure["metric"])), failure),
+                failure["suggestion"],
+            ]
+            for failure in causes["failures"]
+        ]
+        header = ["Stage", "Metric", "Observed", "Should be", "What to try"]
+        said = (
+            f"First failing stage: **{cell(label_of(first))}**. An early failure explains later ones, so begin there."
+        )
+        return [*lines, said, "", *table(header, cells, right=(2,))]
+
+    def questions(self) -> list[str]:
+        failed = failed_queries(self.report)
+        lines = ["## Questions to look at", ""]
+        if not failed:
+            known = self.report.get("queries") is not None
+            return [*lines, "No question failed, as far as the labels can tell."] if known else []
+        shown = _spread(failed, QUESTIONS_SHOWN)
+        cells = [[row["query_id"], label_of(str(row["stage"])), _verdict(row), row["reason"]] for row in shown]
+        said = f"{len(failed)} failed" + (
+            f"; {len(shown)} of them, from every stage:" if len(shown) < len(failed) else ":"
+        )
+        return [*lines, said, "", *table(["Question", "Lost at", "Answer", "Why"], cells)]
+
+    def warnings(self) -> list[str]:
+        warnings = self.report.get("warnings") or []
+        if not warnings:
+            return []
+        more = len(warnings) - WARNINGS_SHOWN
+        rest = [f"- and {more} more"] if more > 0 else []
+        return ["## Warnings", "", *(f"- {line(text)}" for text in warnings[:WARNINGS_SHOWN]), *rest]
+
+    def notes(self) -> list[str]:
+        changed = convention_texts(self.meta)
+        lines = [
+            "## How to read this report",
+            "",
+            "- A stage's score is the weighted mean of its measured metrics; coverage is their share in the weight of "
+            "all. A stage counts in the overall score with its weight times its coverage.",
+            "- What is not measured is no zero: it is left out of every score, and named under its stage.",
+            "- The score tells how good a run is by one set of weights; where it fails, the questions above tell.",
+        ]
+        if changed:
+            lines.append(f"- Conventions other than the default: {line('; '.join(changed.values()))}.")
+        return lines
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    by = f" ({row['correct_by']})" if row.get("correct_by") else ""
+    return f"wrong{by}" if row.get("correct") is False else "not judged"
+
+
+def _spread(rows: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """At most `count` rows, taken from the stages in turn, so that a stage with many leaves room for the others; the
+    rows of one stage stay together."""
+    stages: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        stages.setdefault(str(row["stage"]), []).append(row)
+
+    def in_turn() -> Iterator[tuple[str, int]]:
+        for i, turn in enumerate(zip_longest(*stages.values())):
+            yield from ((stage, i) for stage, row in zip(stages, turn, strict=True) if row is not None)
+
+    taken = sorted(
+        ((stage, i) for (stage, i), _ in zip(in_turn(), range(count), strict=False)),
+        key=lambda place: (list(stages).index(place[0]), place[1]),
+    )
+    return [stages[stage][i] for stage, i in taken]

@@ -1,0 +1,121 @@
+"""A table for each stage: every value with what it stands on, what is not measured and why; then the times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rag_titan.evaluation.catalogue import Rows, label_of, stage_names, stage_values, value_of, values_of
+from rag_titan.evaluation.metric import Metric
+from rag_titan.evaluation.reports.cells import line, table
+from rag_titan.evaluation.reports.figures import NOTHING, score_text, title_text, value_text
+from rag_titan.evaluation.scoring.policy import default_weight
+
+Report = Mapping[str, Any]
+
+_ITEMS = {"query": "questions", "boundary": "boundaries"}
+_TIME = re.compile(r"^(?P<before>.*?)(?P<quantile>p\d+)_(?P<after>.*_ms)$")
+_TITLE = re.compile(r" ?\bP\d+\b")
+
+
+def tables(report: Report, rows: Rows) -> list[str]:
+    """The lines of the section "Stages": one table a stage."""
+    lines = ["## Stages"]
+    for stage in stage_names(rows):
+        of_stage = [row for row in rows if row.stage == stage]
+        if of_stage and stage in report:
+            lines += ["", f"### {label_of(stage)} ({stage})", "", *_stage(report, stage, of_stage)]
+    return lines if len(lines) > 1 else []
+
+
+def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
+    if not stage_values(report, stage):
+        needs = list(dict.fromkeys(need for row in rows[:1] for need in row.needs))
+        return [f"Not evaluated: the data hold nothing for it. It begins with {_listed(needs)}."]
+    meta, scores = report.get("meta") or {}, _scores(report, stage)
+    detail = (report.get(stage) or {}).get("detail") or {}
+    cells, unmeasured = [], []
+    for row in rows:
+        value = value_of(report, stage, row.key)
+        if value is None:
+            unmeasured.append(row)
+            continue
+        shown = [title_text(row, meta), row.key, value_text(row, row.key, value), score_text(scores.get(row.key))]
+        cells.append([*shown, _stands_on(row, detail.get(row.key) or {}), _interval(row, detail.get(row.key) or {})])
+    known = {row.key for row in rows}
+    own = {key: value for key, value in _own_values(report, stage, rows).items() if key not in known}
+    cells += [[key, key, value_text(None, key, value), NOTHING, NOTHING, NOTHING] for key, value in own.items()]
+    header = ["Metric", "Key", "Value", "Score", "Measured on", "95 % interval"]
+    shown_table = table(header, cells, right=(2, 3)) if cells else ["Nothing could be measured."]
+    missing = _missing(unmeasured, detail, meta)
+    return [*shown_table, *([""] if missing else []), *missing]
+
+
+def _own_values(report: Report, stage: str, rows: Sequence[Metric]) -> dict[str, float]:
+    """What the report measured under keys that the catalogue does not have."""
+    start = f"{stage}."
+    return {name.removeprefix(start): v for name, v in values_of(report, rows).items() if name.startswith(start)}
+
+
+def _scores(report: Report, stage: str) -> dict[str, float | None]:
+    card = (report.get("scorecard") or {}).get("stages") or {}
+    return {key: metric["score"] for key, metric in ((card.get(stage) or {}).get("metrics") or {}).items()}
+
+
+def _stands_on(row: Metric, detail: Mapping[str, Any]) -> str:
+    n, of = detail.get("n"), detail.get("of")
+    if n is None or of is None:
+        return NOTHING
+    items = _ITEMS.get(row.per, f"{row.per}s")
+    return f"all {n:,} {items}" if n == of and n > 1 else f"{n:,} of {of:,} {items}"
+
+
+def _interval(row: Metric, detail: Mapping[str, Any]) -> str:
+    ends = detail.get("ci95")
+    if not ends:
+        return NOTHING
+    return f"{value_text(row, row.key, ends[0])} to {value_text(row, row.key, ends[1])}"
+
+
+def _missing(rows: Sequence[Metric], detail: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
+    """A line for each reason, with the metrics that it keeps from being measured; those without a weight together."""
+    by_reason: dict[str, list[str]] = {}
+    beyond: list[Metric] = []
+    for row in rows:
+        if not default_weight(row.stage, row.key):
+            beyond.append(row)
+            continue
+        reason = (detail.get(row.key) or {}).get("reason") or "not measured"
+        by_reason.setdefault(reason, []).append(title_text(row, meta))
+    lines = [f"- {', '.join(titles)}: {reason}." for reason, titles in by_reason.items()]
+    if beyond:
+        needs = list(dict.fromkeys(need for row in beyond for need in row.needs))
+        lines.append(f"- {len(beyond)} more, which no score counts, wait for {_listed(needs)}.")
+    return [f"- {line(text.removeprefix('- '))}" for text in lines]
+
+
+def _listed(needs: Sequence[str]) -> str:
+    return ", ".join(need.replace("|", " or ") for need in needs) or "other data"
+
+
+def times(report: Report, rows: Rows) -> list[str]:
+    """The section "Times": a line for each part of a request, with its percentiles."""
+    parts: dict[tuple[str, str], dict[str, Any]] = {}
+    for row in rows:
+        found, value = _TIME.match(row.key), value_of(report, row.stage, row.key)
+        if found is None or value is None:
+            continue
+        part = parts.setdefault(
+            (str(row.stage), found["before"] + found["after"]), {"title": _TITLE.sub("", row.title)}
+        )
+        part[found["quantile"]] = value_text(row, row.key, value)
+        part["n"] = ((report[row.stage].get("detail") or {}).get(row.key) or {}).get("n")
+    if not parts:
+        return []
+    cells = [
+        [part["title"], label_of(stage), *(part.get(name) for name in ("p50", "p95", "p99")), part["n"]]
+        for (stage, _), part in parts.items()
+    ]
+    header = ["Part", "Stage", "Median", "95 % are below", "99 % are below", "Measured on"]
+    return ["## Times", "", *table(header, cells, right=(2, 3, 4, 5))]
