@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from rag_titan.errors import SettingsError, UnknownMetricError
+from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.stages import reranking, retrieval
 
@@ -125,21 +123,6 @@ def stage_values(report: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
     return node if isinstance(node, Mapping) else {}
 
 
-def measured(value: Any) -> float | None:
-    """The number that a report holds; None for None, for NaN or infinity (never measured) and for anything else.
-
-    >>> measured(0), measured(None), measured(float("nan")), measured(True)
-    (0.0, None, None, None)
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits in a file that somebody wrote by hand
-        return None
-    return number if math.isfinite(number) else None
-
-
 def value_of(report: Mapping[str, Any], stage: str, key: str) -> float | None:
     """The value of a metric in a report, None where it is not measured or the report does not have it.
 
@@ -148,7 +131,7 @@ def value_of(report: Mapping[str, Any], stage: str, key: str) -> float | None:
     >>> value_of({"retrieval": None}, "retrieval", "recall_at_k") is None
     True
     """
-    return measured(stage_values(report, stage).get(key))
+    return finite(stage_values(report, stage).get(key))
 
 
 def values_of(report: Mapping[str, Any], rows: Rows = ROWS) -> dict[str, float]:
@@ -156,6 +139,6 @@ def values_of(report: Mapping[str, Any], rows: Rows = ROWS) -> dict[str, float]:
     found: dict[str, float] = {}
     for stage in stage_names(rows):
         for key, value in stage_values(report, stage).items():
-            if (number := measured(value)) is not None:
+            if (number := finite(value)) is not None:
                 found[f"{stage}.{key}"] = number
     return found

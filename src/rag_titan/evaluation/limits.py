@@ -30,6 +30,21 @@ def above(value: float, maximum: float) -> bool:
     return value > maximum + SLACK
 
 
+def finite(value: Any) -> float | None:
+    """A finite number of any type as a float; None for anything else: None, NaN, infinity, truth values, text.
+
+    >>> finite(0), finite(None), finite(float("nan")), finite(True)
+    (0.0, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return None
+    return number if math.isfinite(number) else None
+
+
 def number(value: Any, where: str, low: float = -math.inf, high: float = math.inf) -> float:
     """The option `value` as a finite float from `low` to `high`; `where` is its place in the settings.
 
@@ -39,8 +54,8 @@ def number(value: Any, where: str, low: float = -math.inf, high: float = math.in
     Traceback (most recent call last):
     rag_titan.errors.SettingsError: stage_weights.retrieval: must be a finite number from 0, got -1.
     """
-    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if is_number and low <= value <= high and -math.inf < value < math.inf:
-        return float(value)
+    got = finite(value)
+    if got is not None and low <= got <= high:
+        return got
     span = (f" from {low:g}" if low > -math.inf else "") + (f" to {high:g}" if high < math.inf else "")
     raise SettingsError(f"{where}: must be a finite number{span}, got {value!r}.")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rag_titan.errors import DatasetError, SettingsError
-from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, measured, stage_names, values_of
+from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, stage_names, values_of
 from rag_titan.evaluation.conventions import SEED
-from rag_titan.evaluation.limits import above, below, number
+from rag_titan.evaluation.limits import above, below, finite, number
 from rag_titan.evaluation.measures.latency import Sample
 from rag_titan.evaluation.measures.sums import Moments
 from rag_titan.evaluation.metric import Kind, Metric
@@ -191,9 +191,9 @@ def _replace(values: Places, row: Metric, items: Sequence[Mapping[str, Any]]) ->
     if items and not any(row.item_key in item for item in items):
         return
     values.pop(row.name, None)
-    column = [measured(item.get(row.item_key)) for item in items]
+    column = [finite(item.get(row.item_key)) for item in items]
     array = np.array([math.nan if value is None else value for value in column], dtype=np.float64)
-    value = measured(row.reduce.value(Moments.of(array), Sample.of(array)))
+    value = finite(row.reduce.value(Moments.of(array), Sample.of(array)))
     if value is not None:
         values[row.name] = value
 
@@ -207,7 +207,7 @@ def _sort_in(lists: dict[str, list[Entry]], name: str, pair: Pair, kind: Kind | 
         return
     relative = kind is not None and kind.relative and before != 0
     entry["change"] = now - before
-    entry["relative_change"] = measured((now - before) / abs(before)) if relative else None
+    entry["relative_change"] = finite((now - before) / abs(before)) if relative else None
     worse = worse_by(kind, now, before)
     if worse is None:
         moved = (now - before) / abs(before) if relative else now - before
@@ -262,7 +262,7 @@ def _weight(current: Report, baseline: Report, stage: str, key: str) -> float:
         stages = _mapping(_mapping(report.get("scorecard")).get("stages"))
         if stages:
             metric = _mapping(_mapping(_mapping(stages.get(stage)).get("metrics")).get(key))
-            return 0.0 if metric.get("needs_target") else measured(metric.get("weight")) or 0.0
+            return 0.0 if metric.get("needs_target") else finite(metric.get("weight")) or 0.0
     row = by_place(ROWS).get((stage, key))
     return 0.0 if row is None or row.kind.targeted else default_weight(stage, key)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rag_titan.evaluation.catalogue import measured
-from rag_titan.evaluation.limits import below
+from rag_titan.evaluation.limits import below, finite
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports.compare import rows_by_id
 
@@ -104,7 +103,7 @@ def _first_broken(
 
 def _value(stages: Mapping[str, Values], stage: str, query: str, key: str) -> float | None:
     value = stages[stage].get(query, {}).get(key)
-    return float(value) if isinstance(value, bool) else measured(value)
+    return float(value) if isinstance(value, bool) else finite(value)
 
 
 def _by_examples(report: Mapping[str, Any]) -> list[Row]:

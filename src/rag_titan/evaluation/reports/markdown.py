@@ -32,8 +32,8 @@ def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, row
     """The report as Markdown text; `comparison` is what `compare` found against a baseline.
 
     It holds the scorecard, the gates, where the evidence was lost, the improvement priorities, the root-cause hints,
-    the questions to look at, a table a stage with what is not measured and why, times and warnings. A report that lacks a
-    part (an older one, a single stage) is shown without it.
+    the questions to look at, a table a stage with what is not measured and why, times and warnings. A report that
+    lacks a part (an older one, a single stage) is shown without it.
     """
     view = View(report, ROWS if rows is None else rows)
     parts = [

@@ -51,7 +51,7 @@ METRIC_WEIGHTS: Mapping[str, Mapping[str, Choice]] = {
         "max_chunk_tokens": Choice(0.5, "With a target: one odd chunk decides it."),
     },
     Stage.EMBEDDING: {
-        "query_topk_recall": Choice(4, "The question that an embedding model has to answer: does it find the gold?"),
+        "query_topk_recall": Choice(4, "Finding the gold by itself is what an embedding model is for."),
         "index_coverage": Choice(3, "A vector that is not in the index cannot be found."),
         "zero_norm_rate": Choice(2, "A zero vector is lost to every search, and always a fault."),
         "ann_recall_at_k": Choice(2, "What the index loses is paid by every question, and can be bought back."),

@@ -65,13 +65,14 @@ def score_of(row: Metric, value: float, band: Band | None = None) -> float | Non
         return _against(band, value)
     if row.kind.score is None:
         return None
-    return min(1.0, max(0.0, row.kind.score(value)))
+    inside = min(max(value, row.kind.low), row.kind.high)  # rounding of a sum may leave the range by a digit
+    return min(1.0, max(0.0, row.kind.score(inside)))
 
 
 def _against(band: Band, value: float) -> float:
     low, high = band
     if value < low:
-        return max(0.0, value / low)
+        return max(0.0, value) / low if low else 1.0
     return 1.0 if value <= high else high / value
 
 
