@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rag_titan.evaluation.measures.resampling import interval95
 from rag_titan.evaluation.measures.latency import Sample
+from rag_titan.evaluation.measures.resampling import interval95
 from rag_titan.evaluation.measures.sums import Moments
 from rag_titan.evaluation.metric import MEAN, Floats, Metric
 

@@ -1,0 +1,177 @@
+"""Why a question failed, in a sentence or two: the missing gold id and its rank, the cut quote, the missing number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rag_titan.evaluation.diagnosis.verdicts import PLACES, Verdicts
+from rag_titan.evaluation.metric import Stage
+
+NAMED = 3
+QUOTED = 80
+
+
+def reasons(verdicts: Verdicts) -> list[list[str]]:
+    """For each of n queries its evidence; empty for a query that lost nothing and is not wrong."""
+    why: list[list[str]] = [[] for _ in verdicts.correct]
+    lost_at = verdicts.lost_at
+    for i in np.flatnonzero((lost_at >= 0) | verdicts.failed).tolist():
+        place = PLACES[lost_at[i]] if lost_at[i] >= 0 else None
+        if place in _EXPLAIN:
+            why[i] += _EXPLAIN[place](verdicts, i)
+        if place == Stage.GENERATION or (place is None and verdicts.correct[i] == 0):
+            why[i] += _answer(verdicts, i)
+        if place is None and verdicts.correct[i] == 0:
+            why[i].append("without gold labels nothing says where it went wrong")
+    return why
+
+
+def shortened(text: str, size: int = QUOTED) -> str:
+    """A text on one line, cut to `size` characters.
+
+    >>> shortened("one\\ntwo three", 8)
+    'one two…'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= size else line[: size - 1].rstrip() + "…"
+
+
+def listed(items: list[str]) -> str:
+    """A few items, the rest counted.
+
+    >>> listed(["a", "b", "c", "d", "e"])
+    'a, b, c and 2 more'
+    """
+    more = len(items) - NAMED
+    return ", ".join(items[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _missing_quotes(verdicts: Verdicts, i: int, lists: str | None) -> list[str]:
+    """The quotes of query i that are whole in no chunk at all (`lists` None), or in none of that list."""
+    table = verdicts.funnel.table
+    if not verdicts.funnel.by_quotes:
+        return []
+    spans = table.spans
+    own = [] if lists is None else (table.lists(lists)[i] or [])
+    if lists == "retrieved" and not table.has_list("reranked")[i]:
+        own = table.ranked("retrieved", table.settings.k)[i]
+    codes = {table.corpus.codes.get(chunk, -1) for chunk in own}
+    missing = []
+    for item in range(spans.evidence.items[i], spans.evidence.items[i + 1]):
+        holders = spans.holders.values[spans.holders.offsets[item] : spans.holders.offsets[item + 1]].tolist()
+        if not (holders if lists is None else codes.intersection(holders)):
+            first = spans.evidence.options[item]
+            missing.append(f"“{shortened(spans.evidence.texts[first] or 'a span')}”")
+    return missing
+
+
+def _gold_ids(verdicts: Verdicts, i: int) -> list[str]:
+    table = verdicts.funnel.table
+    level = table.settings.conventions.relevance_level
+    return sorted(chunk for chunk, grade in table.gold.by_id[i].items() if grade >= level)
+
+
+def _rank(ids: list[str], wanted: str) -> int | None:
+    return list(dict.fromkeys(ids)).index(wanted) + 1 if wanted in ids else None
+
+
+def _chunking(verdicts: Verdicts, i: int) -> list[str]:
+    return [f"no chunk holds {quote} whole" for quote in _missing_quotes(verdicts, i, None)]
+
+
+def _embedding(verdicts: Verdicts, i: int) -> list[str]:
+    ids = _gold_ids(verdicts, i)
+    return [f"not in the vector index: {listed(ids)}"] if ids else ["no chunk with the evidence is in the vector index"]
+
+
+def _retrieval(verdicts: Verdicts, i: int) -> list[str]:
+    table = verdicts.funnel.table
+    whole = table.lists("retrieved")[i] or []
+    if not whole:
+        return ["the search returned nothing"]
+    reranked = bool(table.has_list("reranked")[i])
+    limit = "" if reranked else f", K is {table.settings.k}"
+    told = []
+    for chunk in _gold_ids(verdicts, i)[:NAMED]:
+        rank = _rank(whole, chunk)
+        told.append(
+            f"gold chunk {chunk} is not among the {len(whole)} retrieved" if rank is None
+            else f"gold chunk {chunk} is at rank {rank}{limit}"
+        )  # fmt: skip
+    return told or [
+        f"{quote} is whole in none of the retrieved chunks" for quote in _missing_quotes(verdicts, i, "retrieved")
+    ]
+
+
+def _reranking(verdicts: Verdicts, i: int) -> list[str]:
+    table = verdicts.funnel.table
+    before, after = table.lists("retrieved")[i] or [], table.lists("reranked")[i] or []
+    told = []
+    for chunk in _gold_ids(verdicts, i)[:NAMED]:
+        rank, was = _rank(after, chunk), _rank(before, chunk)
+        came = f" from rank {was}" if was else ""
+        told.append(
+            f"gold chunk {chunk} was dropped by the reranker{came}" if rank is None
+            else f"gold chunk {chunk} went{came} to rank {rank}, K is {table.settings.k}"
+        )  # fmt: skip
+    return told or [
+        f"{quote} is whole in none of the reranked chunks" for quote in _missing_quotes(verdicts, i, "reranked")
+    ]
+
+
+def _augmentation(verdicts: Verdicts, i: int) -> list[str]:
+    table = verdicts.funnel.table
+    context = table.lists("context")[i]
+    told = []
+    for chunk in _gold_ids(verdicts, i)[:NAMED]:
+        if context is not None and chunk not in context:
+            rank = _rank(table.lists("reranked")[i] or table.lists("retrieved")[i] or [], chunk)
+            came = f" (it was at rank {rank})" if rank else ""
+            told.append(f"gold chunk {chunk} is not in the context{came}")
+    quotes = _missing_quotes(verdicts, i, "context") if context is not None else []
+    return (
+        told
+        or [f"{quote} is whole in no chunk of the context" for quote in quotes]
+        or ["the context lacks the evidence"]
+    )
+
+
+def _request(verdicts: Verdicts, i: int) -> list[str]:
+    return [f"error: {shortened(verdicts.funnel.table.queries[i].error or 'unknown')}"]
+
+
+def _answer(verdicts: Verdicts, i: int) -> list[str]:
+    """What is wrong with the answer, by the rule that called it wrong, and the numbers that the context lacks."""
+    answers = verdicts.answers
+    query, rule = answers.inputs.table.queries[i], answers.by[i]
+    told = []
+    if rule == "task_success":
+        told.append("marked as not successful")
+    elif rule == "abstention":
+        told.append(
+            "it refused a question that can be answered" if query.abstained else "it answered what cannot be answered"
+        )
+    elif rule == "short_reference":
+        wanted = query.expected_answer if query.expected_answer is not None else (query.expected_answers or [""])[0]
+        told.append(f"answered “{shortened(query.answer or '')}”, expected “{shortened(wanted)}”")
+    elif rule == "verified_claims":
+        false = [shortened(claim.text or "a claim") for claim in query.verified_claims or () if not claim.supported]
+        told += [f"not supported: {listed(false)}"] if false else []
+    if rule in ("required_facts", "verified_claims"):
+        missing = answers.inputs.missing_facts(i)
+        told += [f"lacks the required fact {listed([f'“{shortened(fact)}”' for fact in missing])}"] if missing else []
+    strange = answers.inputs.strange_numbers(i)
+    told += [f"not in the context: {listed(strange)}"] if strange else []
+    return told
+
+
+_EXPLAIN: dict[str, Callable[[Verdicts, int], list[str]]] = {
+    Stage.CHUNKING: _chunking,
+    Stage.EMBEDDING: _embedding,
+    Stage.RETRIEVAL: _retrieval,
+    Stage.RERANKING: _reranking,
+    Stage.AUGMENTATION: _augmentation,
+    Stage.END_TO_END: _request,
+}

@@ -1,0 +1,174 @@
+"""One verdict a question: where its evidence was lost, whether the answer is right, and which scenario that makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import nsmallest
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rag_titan.evaluation.diagnosis.correctness import Correctness
+from rag_titan.evaluation.diagnosis.funnel import STEPS, Funnel
+from rag_titan.evaluation.metric import Floats, Stage
+
+EXAMPLES = 100
+PLACES: tuple[str, ...] = (*(str(step) for step in STEPS), str(Stage.GENERATION), str(Stage.END_TO_END))
+_ANSWER, _REQUEST = len(STEPS), len(STEPS) + 1
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The verdicts on n queries.
+
+    A loss before the answer is counted even when the answer came out right; a question failed when its answer is
+    wrong, or when nobody can say and its evidence was lost.
+    """
+
+    funnel: Funnel
+    answers: Correctness
+
+    @cached_property
+    def correct(self) -> Floats:
+        """(n,) 1 right, 0 wrong, NaN unjudged."""
+        return self.answers.correct
+
+    @cached_property
+    def lost_at(self) -> NDArray[np.int64]:
+        """(n,) place in PLACES, -1 where nothing was lost or nobody can say where.
+
+        Without an answer because of an error: the request. Evidence that came through and a wrong answer, or a wrong
+        answer to what the documents cannot answer: the answer.
+        """
+        unanswerable = self.funnel.table.flags("answerable") == 0
+        wrong_answer = (self.correct == 0) & ((self.funnel.arrived == 1) | unanswerable)
+        lost = np.where(self.funnel.lost_step >= 0, self.funnel.lost_step, np.where(wrong_answer, _ANSWER, -1))
+        return np.where(self.answers.broken, _REQUEST, lost)
+
+    @cached_property
+    def failed(self) -> NDArray[np.bool_]:
+        """(n,) True for wrong ones, and for unjudged ones whose evidence was lost."""
+        return (self.correct == 0) | (np.isnan(self.correct) & (self.lost_at >= 0))
+
+    @cached_property
+    def scenarios(self) -> list[str | None]:
+        """(n,) whitepaper, section 1: A right with its evidence, B wrong in spite of it, C wrong without, D refused
+        without; None where that cannot be said."""
+        arrived, wrong = self.funnel.arrived, self.correct == 0
+        refused = self.funnel.table.flags("abstained") == 1
+        rules = (
+            (arrived == 1) & (self.correct == 1),
+            (arrived == 1) & wrong,
+            (arrived == 0) & refused,
+            (arrived == 0) & wrong,
+        )
+        codes = np.select([*rules, np.ones(len(wrong), dtype=bool)], [0, 1, 2, 3, 4])
+        names = ("A", "B", "D", "C", None)
+        return [names[code] for code in codes.tolist()]
+
+    def rows(self, why: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+        """The report's `queries`: one dict a query."""
+        table = self.funnel.table
+        right = {1.0: True, 0.0: False}
+        return [
+            {
+                "id": query_id,
+                "lost_at": PLACES[lost] if lost >= 0 else None,
+                "correct": right.get(correct),
+                "correct_by": by,
+                "scenario": scenario,
+                "why": list(reasons),
+                "tags": tags,
+            }
+            for query_id, lost, correct, by, scenario, reasons, tags in zip(
+                table.ids, self.lost_at.tolist(), self.correct.tolist(), self.answers.by, self.scenarios, why,
+                table.column("tags"), strict=True,
+            )
+        ]  # fmt: skip
+
+
+@dataclass
+class VerdictTally:
+    """Counts over verdicts that merge.
+
+    steps      {stage: [questions that came to the step with their evidence known, kept, lost there]}
+    counts     {"right", "wrong", "unjudged", "failed", "with_evidence", ...: number}
+    scenarios  {"A".."D": number}
+    examples   {stage: up to 100 ids of failed questions, the smallest}
+    """
+
+    steps: Counter[tuple[str, str]] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    scenarios: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, verdicts: Verdicts) -> VerdictTally:
+        """From the verdicts of one batch."""
+        tally = cls()
+        tally._count_steps(verdicts)
+        correct, funnel = verdicts.correct, verdicts.funnel
+        tally.counts.update(
+            questions=len(correct),
+            right=int((correct == 1).sum()),
+            wrong=int((correct == 0).sum()),
+            unjudged=int(np.isnan(correct).sum()),
+            failed=int(verdicts.failed.sum()),
+            known=int(funnel.known.sum()),
+            lost=int((funnel.lost_step >= 0).sum()),
+            errors=int(verdicts.answers.broken.sum()),
+        )
+        tally.scenarios.update(name for name in verdicts.scenarios if name)
+        return tally
+
+    def _count_steps(self, verdicts: Verdicts) -> None:
+        lost_at, kept, ids = verdicts.lost_at, verdicts.funnel.kept, verdicts.funnel.table.ids
+        judged_after = verdicts.funnel.arrived == 1
+        for place, name in enumerate(PLACES):
+            here = lost_at == place
+            lost = int(here.sum())
+            if place < len(STEPS):
+                reached = ~np.isnan(kept[:, place]) & ((lost_at < 0) | (lost_at >= place))
+                self.steps[name, "kept"] += int((reached & ~here).sum())
+                self.steps[name, "seen"] += int((~np.isnan(kept[:, place])).sum())
+            elif place == _ANSWER:
+                judged = judged_after & ~np.isnan(verdicts.correct)
+                self.steps[name, "kept"] += int((judged & ~here).sum())
+                self.steps[name, "seen"] += int(judged.sum())
+            self.steps[name, "lost"] += lost
+            failures = np.flatnonzero(here & verdicts.failed).tolist()
+            if failures:
+                self.examples[name] = nsmallest(EXAMPLES, [ids[i] for i in failures])
+
+    def merge(self, other: VerdictTally) -> VerdictTally:
+        """Both together, whatever the order."""
+        examples = {
+            name: nsmallest(EXAMPLES, [*self.examples.get(name, ()), *other.examples.get(name, ())])
+            for name in {**self.examples, **other.examples}
+        }
+        return VerdictTally(
+            self.steps + other.steps, self.counts + other.counts, self.scenarios + other.scenarios, examples
+        )
+
+    def report(self) -> dict[str, Any]:
+        """The report's `diagnosis`."""
+        funnel = [
+            {
+                "stage": name,
+                "lost": self.steps[name, "lost"],
+                "kept": self.steps[name, "kept"] if self.steps[name, "seen"] else None,
+            }
+            for name in PLACES
+            if self.steps[name, "seen"] or self.steps[name, "lost"]
+        ]
+        names = ("questions", "known", "lost", "right", "wrong", "unjudged", "failed", "errors")
+        return {
+            "funnel": funnel,
+            "counts": {name: self.counts[name] for name in names},
+            "scenarios": {name: self.scenarios[name] for name in "ABCD"},
+            "examples": {name: self.examples[name] for name in PLACES if name in self.examples},
+        }

@@ -1,0 +1,179 @@
+"""What one batch of queries contributes to a report, and how two contributions become one.
+
+Files, processes and machines all use this: a Partial can be pickled, and adding them up in any order gives the same
+digits.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_titan.evaluation.data.corpus import Corpus
+from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.data.tables import QueryTable, Settings
+from rag_titan.evaluation.diagnosis.correctness import F1_ENOUGH, Correctness
+from rag_titan.evaluation.diagnosis.funnel import Funnel
+from rag_titan.evaluation.diagnosis.reasons import reasons
+from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
+from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, reranking, retrieval
+from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
+
+Rows = tuple[Metric, ...]
+
+
+@dataclass(frozen=True)
+class QueryStage:
+    """A stage that is computed query by query: the keys of which one must be given, and its view of a table."""
+
+    present: tuple[str, ...]
+    inputs: Callable[[QueryTable], Any]
+
+
+QUERY_STAGES: Mapping[Stage, QueryStage] = {
+    Stage.RETRIEVAL: QueryStage(retrieval.PRESENT, lambda t: retrieval.RetrievalInputs(t, t.settings.k)),
+    Stage.RERANKING: QueryStage(reranking.PRESENT, lambda t: reranking.RerankingInputs(t, t.settings.k)),
+    Stage.AUGMENTATION: QueryStage(augmentation.PRESENT, augmentation.AugmentationInputs),
+    Stage.GENERATION: QueryStage(generation.PRESENT, generation.GenerationInputs),
+    Stage.END_TO_END: QueryStage(end_to_end.PRESENT, end_to_end.EndToEndInputs),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed for every batch.
+
+    rows               the metrics of each stage that is wanted
+    indexed            ids that are really in the vector index, None where nobody said
+    evidence_of_chunks the quotes of the queries also judge the chunker (no evidence of its own was passed)
+    keep_rows          lists per query are wanted
+    vector_queries     ids of the queries that have a vector: their gold ids are kept for the embedding stage
+    f1_enough          the F1 from which a short answer is right
+    """
+
+    settings: Settings
+    rows: Mapping[Stage, Rows]
+    corpus: Corpus
+    indexed: frozenset[str] | None = None
+    evidence_of_chunks: bool = True
+    keep_rows: bool = True
+    vector_queries: frozenset[str] = frozenset()
+    f1_enough: float = F1_ENOUGH
+
+
+@dataclass
+class Partial:
+    """Everything that a report needs of some queries.
+
+    queries, given  how many queries, and how many of them carry each key that a metric may wait for
+    stages, at      tallies of the stages, and of the @K rows of retrieval at further cut-offs
+    rows, verdicts  lists per query (empty when they are not wanted)
+    gold_ids        gold chunk ids counted: all, and those that the chunk table has
+    """
+
+    queries: int = 0
+    given: Counter[str] = field(default_factory=Counter)
+    stages: dict[Stage, StageTally] = field(default_factory=dict)
+    at: dict[int, StageTally] = field(default_factory=dict)
+    tally: VerdictTally = field(default_factory=VerdictTally)
+    notices: Notices = field(default_factory=Notices)
+    rows: dict[Stage, list[dict[str, Any]]] = field(default_factory=dict)
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    gold_ids: Counter[str] = field(default_factory=Counter)
+    vector_gold: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, other: Partial) -> None:
+        """Take in what another batch contributes."""
+        self.queries += other.queries
+        self.given.update(other.given)
+        for mine, new in ((self.stages, other.stages), (self.at, other.at)):
+            for key, tally in new.items():  # type: ignore[attr-defined]  # two dicts of tallies with keys of two types
+                mine[key] = mine[key].merge(tally) if key in mine else tally  # type: ignore[index]
+        self.tally = self.tally.merge(other.tally)
+        self.notices = self.notices.merge(other.notices)
+        for stage, rows in other.rows.items():
+            self.rows.setdefault(stage, []).extend(rows)
+        self.verdicts.extend(other.verdicts)
+        self.gold_ids.update(other.gold_ids)
+        self.vector_gold.update(other.vector_gold)
+
+
+def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
+    """What one batch contributes."""
+    partial = Partial(queries=len(queries))
+    table = QueryTable(queries, plan.corpus, plan.settings, partial.notices)
+    for stage, rows in plan.rows.items():
+        if stage in QUERY_STAGES:
+            _add_stage(partial, stage, rows, table, plan)
+    if (
+        Stage.CHUNKING in plan.rows
+        and plan.evidence_of_chunks
+        and plan.corpus.given
+        and table.given("expected_evidence").any()
+    ):
+        _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table)
+    _add_verdicts(partial, table, plan)
+    _count_given(partial, table, plan)
+    _count_gold(partial, table, plan)
+    return partial
+
+
+def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, plan: Plan) -> None:
+    kind = QUERY_STAGES[stage]
+    present = any(table.given(key).any() for key in kind.present)
+    if not present:
+        return
+    inputs = kind.inputs(table)
+    values = measure(rows, inputs)
+    partial.stages[stage] = StageTally.tally(rows, values)
+    if plan.keep_rows:
+        partial.rows[stage] = per_query_rows(rows, values, table.ids)
+    if stage is Stage.RETRIEVAL:
+        cut = tuple(row for row in rows if row.key.endswith("_at_k"))
+        for k in plan.settings.also_at:
+            partial.at[k] = StageTally.tally(cut, measure(cut, inputs.at(k)))
+
+
+def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable) -> None:
+    """The rows of the chunking stage whose items are gold spans, over the quotes of these queries."""
+    spans = tuple(row for row in rows if row.per == "span")
+    inputs = chunking.ChunkingInputs(layout=table.corpus.layout, spans=table.spans)
+    partial.stages[Stage.CHUNKING] = StageTally.tally(spans, measure(spans, inputs), reasons=inputs.reasons)
+
+
+def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> None:
+    verdicts = Verdicts(Funnel(table, plan.indexed), Correctness(generation.GenerationInputs(table), plan.f1_enough))
+    partial.tally = VerdictTally.of(verdicts)
+    if plan.keep_rows:
+        partial.verdicts = verdicts.rows(reasons(verdicts))
+
+
+def _count_given(partial: Partial, table: QueryTable, plan: Plan) -> None:
+    waited = {
+        name
+        for stage, rows in plan.rows.items()
+        if stage in QUERY_STAGES
+        for row in rows
+        for need in row.needs
+        for name in need.split("|")
+    }
+    for name in waited & set(Query.__struct_fields__):
+        if count := int(table.given(name).sum()):
+            partial.given[name] = count
+
+
+def _count_gold(partial: Partial, table: QueryTable, plan: Plan) -> None:
+    if plan.corpus.given and plan.corpus.chunks:
+        gold = [list(ids) for ids in table.gold.by_id]
+        codes = table.codes(gold).values
+        partial.gold_ids.update(all=len(codes), known=int((codes >= 0).sum()))
+        strange = sorted({chunk for ids in gold for chunk in ids if chunk not in plan.corpus.codes})
+        partial.notices.add("no chunk has the gold id {ids}.", strange)
+    if plan.vector_queries:
+        for query_id, gold_of in zip(table.ids, table.gold.by_id, strict=True):
+            if query_id in plan.vector_queries and gold_of:
+                partial.vector_gold[query_id] = list(gold_of)
