@@ -133,16 +133,21 @@ def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, pl
     if plan.keep_rows:
         partial.rows[stage] = per_query_rows(rows, values, table.ids)
     if stage is Stage.RETRIEVAL:
-        cut = tuple(row for row in rows if row.key.endswith("_at_k"))
+        cut = cut_rows(rows)
         for k in plan.settings.also_at:
             partial.at[k] = StageTally.tally(cut, measure(cut, inputs.at(k)))
 
 
+def cut_rows(rows: Rows) -> Rows:
+    """The rows that depend on K, and are computed at further cut-offs as well."""
+    return tuple(row for row in rows if row.key.endswith("_at_k"))
+
+
 def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable) -> None:
-    """The rows of the chunking stage whose items are gold spans, over the quotes of these queries."""
-    spans = tuple(row for row in rows if row.per == "span")
-    inputs = chunking.ChunkingInputs(layout=table.corpus.layout, spans=table.spans)
-    partial.stages[Stage.CHUNKING] = StageTally.tally(spans, measure(spans, inputs), reasons=inputs.reasons)
+    """The rows of the chunking stage that ask what stays whole, over the quotes of these queries."""
+    asked = tuple(row for row in rows if row.key in chunking.EVIDENCE_KEYS)
+    inputs = chunking.ChunkingInputs(table.corpus.layout, evidence=table.spans.evidence, strict=False)
+    partial.stages[Stage.CHUNKING] = StageTally.tally(asked, measure(asked, inputs), reasons=inputs.reasons())
 
 
 def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> None:

@@ -71,15 +71,22 @@ class StageTally:
     ) -> StageTally:
         """From the values of one batch."""
         tally = cls(present=present, reasons=dict(reasons or {}))
-        leads: dict[int, str] = {}
+        moments: dict[int, Moments] = {}
+        sampled: set[Any] = set()
         for row in metrics:
             items = values[row.key]
-            tally.of[row.key] = len(items)
-            lead = leads.setdefault(id(items), row.key)
-            tally.moments[row.key] = tally.moments[lead] if lead != row.key else Moments.of(items)
-            if row.reduce.quantile is not None and lead == row.key:
-                tally.samples[lead] = Sample.of(items)
+            if id(items) not in moments:
+                moments[id(items)] = Moments.of(items)
+            tally.of[row.key], tally.moments[row.key] = len(items), moments[id(items)]
+            if row.reduce.quantile is not None and row.compute not in sampled:
+                sampled.add(row.compute)
+                tally.samples[row.key] = Sample.of(items)
         return tally
+
+    @classmethod
+    def empty(cls, metrics: Sequence[Metric]) -> StageTally:
+        """Of no items at all."""
+        return cls.tally(metrics, {row.key: np.empty(0) for row in metrics}, present=False)
 
     def merge(self, other: StageTally) -> StageTally:
         """Both together; exact, so neither order nor batch size changes a digit."""

@@ -1,0 +1,283 @@
+"""RAGEvaluator: dataset -> report, a plain dict of plain Python values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from operator import index
+from pathlib import Path
+from typing import Any
+
+from rag_titan import __version__
+from rag_titan.errors import SettingsError
+from rag_titan.evaluation.catalogue import ROWS, by_place, known_stage
+from rag_titan.evaluation.conventions import Conventions, conventions_of
+from rag_titan.evaluation.data.corpus import Corpus
+from rag_titan.evaluation.data.dataset import Dataset, dataset_from
+from rag_titan.evaluation.data.documents import Documents
+from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.read import open_dataset
+from rag_titan.evaluation.data.tables import Settings
+from rag_titan.evaluation.data.vectors import vector_table
+from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
+from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.partial import Partial, Plan, cut_rows, partial_of
+from rag_titan.evaluation.plugins import installed_metrics
+from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
+from rag_titan.evaluation.stages.chunking import EVIDENCE_KEYS, ChunkingInputs, chunking_evidence
+from rag_titan.evaluation.stages.embedding import EmbeddingInputs
+from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
+
+SCHEMA = 1
+BATCH = 2048
+Progress = Callable[[int], None]
+
+
+class RAGEvaluator:
+    """Scores a logged RAG run at all seven stages (stages.txt).
+
+    k            the cut-off of every @K metric
+    also_at      further cut-offs; their summaries stand in report["retrieval"]["at"]
+    scorer       ScoreAggregator with your weights, targets, gates and stages
+    thresholds   for the root-cause hints: {"key" or "stage.key": limit}; None removes one
+    conventions  a preset ("seed", "trec_eval", "squad"), a mapping of changes, or a Conventions
+    metrics      rows of your own; their values appear beside the others
+    stages       only these stages are computed; default: all
+
+    Raises SettingsError for an option that breaks its rule.
+
+    >>> queries = [{"id": "q", "expected_chunk_ids": ["a"], "retrieved_ids": ["b", "a"]}]
+    >>> RAGEvaluator(k=3).evaluate(queries=queries)["retrieval"]["summary"]["mrr_at_k"]
+    0.5
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        *,
+        also_at: Iterable[int] = (),
+        scorer: ScoreAggregator | None = None,
+        thresholds: Mapping[str, float | None] | None = None,
+        conventions: str | Mapping[str, Any] | Conventions | None = None,
+        metrics: Sequence[Metric] = (),
+        stages: Iterable[str] | None = None,
+    ) -> None:
+        self.k = _cutoff(k, "k")
+        self.also_at = tuple(sorted({_cutoff(other, "also_at") for other in also_at} - {self.k}))
+        self.conventions = conventions_of(conventions)
+        self.rows = tuple(by_place([*ROWS, *installed_metrics(ROWS), *metrics]).values())
+        wanted = [str(stage) for stage in Stage] if stages is None else [known_stage(s, self.rows) for s in stages]
+        self.stages = tuple(stage for stage in Stage if stage in wanted)
+        self.scorer = scorer or ScoreAggregator(stages=None if stages is None else list(self.stages), rows=self.rows)
+        self.analyzer = RootCauseAnalyzer(thresholds, rows=self.rows)
+
+    def evaluate(
+        self, chunks: Any = None, queries: Any = None, *, per_query: str | Path | None = "report", **inputs: Any
+    ) -> dict[str, Any]:
+        """The report on data in memory.
+
+        chunks, queries  lists of dicts (chunks also of texts), an Arrow table or a DataFrame
+        per_query        "report": lists per query in the report; None: none; a path: written there as Parquet
+        inputs           document_text or documents, embeddings, max_context_tokens, expected_chunks, expected_evidence,
+                         structural_blocks, required_metadata, expected_metadata, size_limits, boundary_tolerance,
+                         sentence_vectors, chunk_vectors (stages.txt, "The data")
+
+        Raises DatasetError for data that break a rule.
+        """
+        return self.evaluate_dataset(dataset_from(chunks=chunks, queries=queries, **inputs), per_query=per_query)
+
+    def evaluate_path(
+        self,
+        path: str | Path,
+        *,
+        chunks: str | Path | None = None,
+        documents: str | Path | None = None,
+        per_query: str | Path | None = "report",
+        skip_bad_records: bool = False,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """The report on files: JSON, JSON Lines ("-" for standard input), Parquet, a folder of them, .gz of any.
+
+        Queries are read in batches, so that memory does not grow with the file unless lists per query are kept.
+        `progress(n)` is called with the number of queries done so far.
+
+        Raises DatasetError with the place of the first bad record, unless `skip_bad_records`.
+        """
+        dataset = open_dataset(path, chunks=chunks, documents=documents, skip_bad_records=skip_bad_records)
+        return self.evaluate_dataset(dataset, per_query=per_query, progress=progress)
+
+    def evaluate_dataset(
+        self, dataset: Dataset, *, per_query: str | Path | None = "report", progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """The report on a validated dataset."""
+        run = _Run(self, dataset, per_query)
+        for queries in dataset.queries.batches(BATCH):
+            run.add(partial_of(queries, run.plan))
+            if progress is not None:
+                progress(run.partial.queries)
+        return run.report()
+
+
+    def unmeasured(self, stage: Stage) -> dict[str, Any]:
+        """The part of a stage for which no data were given: every value None."""
+        rows = tuple(row for row in self.rows if row.stage == stage)
+        return _stage_part(stage, StageTally.empty(rows), rows, {}, [])
+
+
+class _Run:
+    """One evaluation: the plan, what the batches added up to so far, and the report made of it."""
+
+    def __init__(self, evaluator: RAGEvaluator, dataset: Dataset, per_query: str | Path | None) -> None:
+        self.evaluator = evaluator
+        self.dataset = dataset
+        self.notices = Notices()
+        self.partial = Partial()
+        self.keep_rows = per_query == "report"
+        self.writer = None if per_query in (None, "report") else QueryWriter(Path(str(per_query)))
+        self.vectors = None if dataset.embeddings is None else vector_table(dataset.embeddings, self.notices)
+        self.plan = self._plan()
+
+    def _plan(self) -> Plan:
+        evaluator, options, chunks = self.evaluator, self.dataset.options, self.dataset.chunks
+        documents = Documents.of(self.dataset.documents, tokenizer=evaluator.conventions.tokenizer)
+        return Plan(
+            settings=Settings(
+                evaluator.k, evaluator.also_at, evaluator.conventions, options.max_context_tokens
+            ),
+            rows={stage: tuple(row for row in evaluator.rows if row.stage == stage) for stage in evaluator.stages},
+            corpus=Corpus(chunks or (), documents, chunks is not None, self.notices),
+            indexed=None if self.vectors is None else self.vectors.indexed,
+            evidence_of_chunks=options.expected_evidence is None,
+            keep_rows=self.keep_rows or self.writer is not None,
+            vector_queries=frozenset(() if self.vectors is None else self.vectors.query_ids),
+        )
+
+    def add(self, partial: Partial) -> None:
+        """Take in one batch."""
+        if self.writer is not None:
+            self.writer.write(partial.rows, partial.verdicts)
+            partial.rows, partial.verdicts = {}, []
+        self.partial.add(partial)
+
+    def report(self) -> dict[str, Any]:
+        """The report of all batches."""
+        if self.writer is not None:
+            self.writer.close()
+        self._add_chunking()
+        per_query_vectors = self._add_embedding()
+        self._tell_strange_gold()
+        report: dict[str, Any] = {"meta": self._meta(), "warnings": self._warnings()}
+        for stage in Stage:
+            rows = self.plan.rows.get(stage, ())
+            tally = self.partial.stages.get(stage)
+            lists = per_query_vectors if stage is Stage.EMBEDDING else self.partial.rows.get(stage, [])
+            report[stage] = (
+                _stage_part(stage, tally, rows, self._given(), lists if self.keep_rows else None)
+                if rows and tally is not None and tally.present else None
+            )  # fmt: skip
+        self._add_cutoffs(report)
+        if self.keep_rows:
+            report["queries"] = self.partial.verdicts
+        report["diagnosis"] = self.partial.tally.report()
+        report["root_causes"] = self.evaluator.analyzer.analyze(report)
+        report["scorecard"] = self.evaluator.scorer.aggregate(report)
+        return {str(key): value for key, value in report.items()}
+
+    def _add_chunking(self) -> None:
+        """The chunks, once; what the quotes of the queries said of them was added up batch by batch."""
+        rows = self.plan.rows.get(Stage.CHUNKING, ())
+        if not (rows and self.plan.corpus.given):
+            return
+        options, layout = self.dataset.options, self.plan.corpus.layout
+        own = options.expected_evidence
+        evidence = None if own is None else chunking_evidence(own, layout, self.notices)
+        inputs = ChunkingInputs(layout, options.chunking(self.dataset.embeddings), evidence, notices=self.notices)
+        of_queries = self.partial.stages.pop(Stage.CHUNKING, None)
+        rest = rows if of_queries is None else tuple(row for row in rows if row.key not in EVIDENCE_KEYS)
+        tally = StageTally.tally(rest, measure(rest, inputs), reasons=inputs.reasons())
+        self.partial.stages[Stage.CHUNKING] = tally if of_queries is None else tally.merge(of_queries)
+
+    def _add_embedding(self) -> list[dict[str, Any]]:
+        rows = self.plan.rows.get(Stage.EMBEDDING, ())
+        if not rows or self.vectors is None:
+            return []
+        self.vectors = self.vectors.with_gold(self.partial.vector_gold, self.notices)
+        inputs = EmbeddingInputs(self.vectors, self.evaluator.k)
+        values = measure(rows, inputs)
+        self.partial.stages[Stage.EMBEDDING] = StageTally.tally(rows, values, reasons=inputs.reasons)
+        return per_query_rows(rows, values, self.vectors.query_ids) if self.keep_rows else []
+
+    def _add_cutoffs(self, report: dict[str, Any]) -> None:
+        retrieval = report[Stage.RETRIEVAL]
+        if retrieval is not None and self.partial.at:
+            rows = cut_rows(self.plan.rows[Stage.RETRIEVAL])
+            retrieval["at"] = {str(k): tally.summary(rows) for k, tally in sorted(self.partial.at.items())}
+
+    def _given(self) -> dict[str, int]:
+        """How many queries carry each key, and 1 for each input of the whole dataset that was passed."""
+        dataset = self.dataset
+        whole: dict[str, Any] = {
+            "chunks": dataset.chunks, "documents": dataset.documents, "document_text": dataset.documents,
+            "vectors": dataset.embeddings, **dataset.options.given(),
+        }  # fmt: skip
+        vectors = {} if self.vectors is None else self.vectors.given
+        passed = {name: 1 for name, value in whole.items() if value is not None}
+        return {**passed, **{name: n for name, n in vectors.items() if n}, **self.partial.given}
+
+    def _tell_strange_gold(self) -> None:
+        counts = self.partial.gold_ids
+        if counts["all"] and not counts["known"]:
+            example = next(iter(self.plan.corpus.codes), "")
+            self.notices.add(
+                f"none of the {counts['all']} gold chunk ids is among the chunks, whose ids look like {example!r}; "
+                "the chunk metrics compare ids as they are."
+            )
+
+    def _warnings(self) -> list[str]:
+        return self.dataset.notices.merge(self.notices).merge(self.partial.notices).texts()
+
+    def _meta(self) -> dict[str, Any]:
+        dataset, evaluator = self.dataset, self.evaluator
+        return {
+            "rag_titan": __version__,
+            "schema": SCHEMA,
+            "k": evaluator.k,
+            "conventions": evaluator.conventions.as_dict(),
+            "fingerprints": dataset.fingerprints(),
+            "counts": {
+                "queries": self.partial.queries,
+                "chunks": len(dataset.chunks or ()),
+                "documents": len(dataset.documents or ()),
+                "vectors": 0 if self.vectors is None else len(self.vectors.ids),
+            },
+            "per_query": None if self.writer is None else str(self.writer.path),
+            "created_at": _now(),
+        }
+
+
+def _stage_part(
+    stage: Stage, tally: StageTally, rows: Sequence[Metric], given: Mapping[str, int], lists: list[Any] | None
+) -> dict[str, Any]:
+    summary, detail = tally.summary(rows), tally.detail(rows, given)
+    per_query = {} if lists is None or stage is Stage.CHUNKING else {"per_query": lists}
+    if stage.flat:
+        return {**summary, **per_query, "detail": detail}
+    return {"summary": summary, **per_query, "detail": detail}
+
+
+def _cutoff(value: Any, name: str) -> int:
+    try:
+        k = index(value)
+    except TypeError:
+        k = 0
+    if k < 1 or isinstance(value, bool):
+        raise SettingsError(f"{name}: must be a whole number from 1, got {value!r}.")
+    return k
+
+
+def _now() -> str:
+    """When the report was made; SOURCE_DATE_EPOCH (seconds) in its place makes reports equal byte for byte."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    return moment.isoformat(timespec="seconds")
