@@ -37,6 +37,11 @@ class Corpus:
         """Every chunk at its place in the documents."""
         return Layout.of(self.chunks, self.documents, self.notices)
 
+    def text_of(self, chunk_id: str) -> str | None:
+        """The text of a chunk, None where it or its text is not known."""
+        code = self.codes.get(chunk_id)
+        return None if code is None else self.layout.texts[code]
+
     @cached_property
     def id_of_text(self) -> dict[str, str]:
         """{normalised text: id of the first chunk that has it}"""

@@ -28,10 +28,7 @@ def official(text: str) -> list[str]:
     (['us', '35point', 'lead'], [])
     """
     punctuation, article, _ = _rules()
-    lowered = text.lower().translate(punctuation)
-    if lowered.isascii() and lowered.isalnum():
-        return [] if lowered in ARTICLES else [lowered]
-    return article.sub(" ", lowered).split()
+    return article.sub(" ", text.lower().translate(punctuation)).split()
 
 
 def unicode_tokens(text: str) -> list[str]:
@@ -58,6 +55,12 @@ def _by_character(tokens: list[str]) -> list[str]:
     return [token[m.start() : m.end()] for token in tokens for m in part.finditer(kinds_of(token))]
 
 
-OFFICIAL = Split(official)
-UNICODE = Split(unicode_tokens)
+def _ascii_pieces(pieces: list[str]) -> list[list[str]]:
+    """`official` for pieces without white space: what is left of one by lower case and punctuation is mostly a word."""
+    left = "\n".join(pieces).lower().translate(_rules()[0]).split("\n")
+    return [[word] if word.isalnum() and word not in ARTICLES else official(word) for word in left]
+
+
+OFFICIAL = Split(official, at_once=_ascii_pieces)
+UNICODE = Split(unicode_tokens, at_once=_ascii_pieces)
 UNICODE_WITH_ARTICLES = Split(with_articles)

@@ -13,11 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.conventions import SEED, Conventions
+from rag_titan.evaluation.data.answers import Answers, references_of
+from rag_titan.evaluation.data.citations import Cited, read_markers
+from rag_titan.evaluation.data.contexts import Contexts
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.evidence import evidence_of
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.spans import Spans
+from rag_titan.evaluation.data.vocabulary import Vocabulary
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 
 Floats = NDArray[np.float64]
@@ -80,8 +84,10 @@ class QueryTable:
         corpus: Corpus | None = None,
         settings: Settings | None = None,
         notices: Notices | None = None,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self.queries = queries
+        self.vocabulary = vocabulary if vocabulary is not None else Vocabulary()
         self.corpus = corpus if corpus is not None else Corpus()
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()
@@ -248,6 +254,40 @@ class QueryTable:
     def relevant(self) -> NDArray[np.int64]:
         """(n,) gold chunks at or above the relevance level."""
         return self.gold.relevant(self.settings.conventions.relevance_level)
+
+    @cached_property
+    def markers(self) -> dict[int, Cited]:
+        """{row: the answer without its citation markers, and what they cite}, of the answers that may have some."""
+        answers, ids, known = self.column("answer"), self.column("context_ids"), self.corpus.codes
+        return {i: read_markers(a, ids[i], known) for i, a in enumerate(answers) if a is not None and "[" in a}
+
+    @cached_property
+    def citations(self) -> list[Sequence[str] | None]:
+        """The cited ids of each query: `citations`, else those of the markers in the answer, else None."""
+        cited: list[Sequence[str] | None] = list(self.column("citations"))
+        for i, found in self.markers.items():
+            cited[i] = found.ids if cited[i] is None else cited[i]
+        return cited
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The answers, without citation markers where the conventions take them out, and their references."""
+        texts = list(self.column("answer"))
+        if self.settings.conventions.strip_citations:
+            for i, found in self.markers.items():
+                texts[i] = found.text
+        pairs = zip(self.column("expected_answer"), self.column("expected_answers"), strict=True)
+        references = [references_of(one, several) for one, several in pairs]
+        return Answers(texts, references, self.vocabulary, self.settings.conventions)
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        """The text that the model was given, as far as it is known."""
+        ids = [c if self.corpus.chunks or not c else None for c in self.lists("context")]
+        contexts = Contexts(self.column("context"), ids, self.corpus.text_of, self.vocabulary)
+        sentence = "the text of a chunk in `context_ids` is not known, so grounding is not measured, for query {ids}."
+        self.notices.add(sentence, [self.ids[i] for i in np.flatnonzero(contexts.wordless).tolist()])
+        return contexts
 
 
 def _labels(graded: Mapping[str, float] | None, plain: Sequence[str] | None) -> Mapping[str, float]:

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.tokens import Split
 from rag_titan.evaluation.measures.interning import PADDING, KeyIndex, run_keys, runs
-from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
+from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
+from rag_titan.evaluation.measures.text import take
 
 _BLOCK = 1 << 19  # bytes of text that are worked on at once: what is made of them stays in the processor's cache
 _MOST_PIECES = 1 << 18
 _MOST_TOKENS = 1 << 20
 _MOST_CHARACTERS = 1 << 24
 _SPACES = "\t\n\v\f\r\x1c\x1d\x1e\x1f "  # the ASCII characters that str.split() splits at
+_NONE, _SEVERAL = -1, -2  # what stands in place of the code of a piece that has not exactly one token
 _IN_PIECE = bytes(chr(c) not in _SPACES for c in range(256))
 
 
 @dataclass
 class _Known:
-    """The tokens of the pieces under one split: those of piece i are codes[first[i] : first[i] + count[i]]."""
+    """The tokens of the pieces under one split.
 
+    only   (n_pieces,) the code of a piece's one token, or NONE, or SEVERAL
+    codes  the tokens of the pieces that have several, one piece after the other
+    first, count   (n_pieces,) those of piece i are codes[first[i] : first[i] + count[i]]
+    """
+
+    only: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
-    first: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    count: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    first: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    count: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
 
 class Vocabulary:
@@ -97,35 +107,42 @@ class Vocabulary:
     def tokens(self, pieces: Ragged, split: Split) -> Ragged:
         """The token codes of texts whose pieces these are; `split` must work by piece."""
         known = self._learnt(split)
-        counts = known.count[pieces.values]
-        ends = np.cumsum(counts)
-        starts = ends - counts
-        codes = np.empty(int(ends[-1]) if len(ends) else 0, dtype=np.int32)
-        some = np.flatnonzero(counts)  # nearly all pieces have one token: those first, what follows in a piece then
-        codes[starts[some]] = known.codes[known.first[pieces.values[some]]]
-        more = np.flatnonzero(counts > 1)
-        rest = counts[more] - 1
-        piece = np.repeat(more, rest)
-        step = 1 + Ragged(piece, offsets_of(rest)).places
-        codes[starts[piece] + step] = known.codes[known.first[pieces.values[piece]] + step]
-        return Ragged(codes, np.concatenate(([0], ends))[pieces.offsets])
+        only = known.only[pieces.values]
+        one = only >= 0
+        several = np.flatnonzero(only == _SEVERAL)
+        if not len(several):
+            return Ragged(only[one], _counted(one, pieces.offsets))
+        counts = one.astype(np.int64)
+        rest = counts[several] = known.count[pieces.values[several]]
+        codes = np.repeat(only, counts)
+        piece = np.repeat(several, rest)
+        place = Ragged(piece, offsets_of(rest)).places
+        starts = np.cumsum(counts) - counts
+        codes[starts[piece] + place] = known.codes[known.first[pieces.values[piece]] + place]
+        return Ragged(codes, _counted(counts, pieces.offsets))
 
     def _learnt(self, split: Split) -> _Known:
         known = self._known.get(split, _Known())
-        new = self._pieces[len(known.count) :]
+        new = self._pieces[len(known.only) :]
         if new:
             code = self._codes
-            tokens = [split.tokens(piece) for piece in new]
-            codes = [code.setdefault(token, len(code)) for some in tokens for token in some]
-            counts = np.fromiter(map(len, tokens), np.int64, len(tokens))
-            first = len(known.codes) + offsets_of(counts)[:-1]
+            coded = [[code.setdefault(token, len(code)) for token in tokens] for tokens in split.of_pieces(new)]
+            only = [codes[0] if len(codes) == 1 else _SEVERAL if codes else _NONE for codes in coded]
+            several = [codes if len(codes) > 1 else () for codes in coded]
+            count = np.fromiter(map(len, several), np.int64, len(several))
             known = _Known(
-                np.concatenate([known.codes, np.array(codes, dtype=np.int32)]),
-                np.concatenate([known.first, first]),
-                np.concatenate([known.count, counts]),
+                np.append(known.only, np.array(only, dtype=np.int32)),
+                np.append(known.codes, np.fromiter(chain.from_iterable(several), np.int32, int(count.sum()))),
+                np.append(known.first, len(known.codes) + offsets_of(count)[:-1]),
+                np.append(known.count, count),
             )
             self._known[split] = known
         return known
+
+
+def _counted(counts: NDArray[np.generic], offsets: Ints) -> Ints:
+    """The offsets of lists whose elements are replaced by counts[i] elements each."""
+    return offsets_of(counts)[offsets]
 
 
 class CodedTexts:
@@ -134,22 +151,25 @@ class CodedTexts:
     def __init__(self, vocabulary: Vocabulary, texts: Sequence[str]) -> None:
         self.vocabulary = vocabulary
         self.texts = texts
-        self._pieces: Ragged | None = None
+        self._whole: dict[Split, Ragged] = {}
 
     def __len__(self) -> int:
         return len(self.texts)
 
-    @property
+    @cached_property
     def pieces(self) -> Ragged:
         """(n lists) codes of the white-space pieces."""
-        if self._pieces is None:
-            self._pieces = self.vocabulary.pieces(self.texts)
-        return self._pieces
+        return self.vocabulary.pieces(self.texts)
 
-    def tokens(self, split: Split) -> Ragged:
-        """(n lists) int32 codes of the tokens of each text."""
+    def tokens(self, split: Split, rows: Ints | None = None) -> Ragged:
+        """(n lists) int32 codes of the tokens of each text; or of the texts `rows`, in that order."""
         if split.by_piece:
-            return self.vocabulary.tokens(self.pieces, split)
+            return self.vocabulary.tokens(self.pieces if rows is None else take(self.pieces, rows), split)
+        if split not in self._whole:
+            self._whole[split] = self._each(split)
+        return self._whole[split] if rows is None else take(self._whole[split], rows)
+
+    def _each(self, split: Split) -> Ragged:
         lists = [[self.vocabulary.code(token) for token in split.tokens(text)] for text in self.texts]
         offsets = offsets_of(np.fromiter(map(len, lists), np.int64, len(lists)))
         flat = (code for codes in lists for code in codes)

@@ -5,6 +5,7 @@ Codes are integers from 0; list i of one Ragged is compared with list i of the o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -32,13 +33,15 @@ class Overlap(NamedTuple):
 
 
 def take(lists: Ragged, rows: Ints) -> Ragged:
-    """The lists of the given rows, in that order; a row may come several times.
+    """The lists of the given rows, in that order; a row may come several times. Rows in a run are not copied.
 
     >>> from rag_titan.evaluation.measures.ragged import ragged
     >>> some = take(ragged([[7, 8], [], [9]]), np.array([2, 0]))
     >>> some.values.tolist(), some.offsets.tolist()
     ([9, 7, 8], [0, 1, 3])
     """
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+        return part(lists, int(rows[0]), int(rows[-1]) + 1)
     lengths = lists.lengths[rows]
     offsets = offsets_of(lengths)
     at = np.repeat(lists.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -49,6 +52,23 @@ def part(lists: Ragged, start: int, stop: int) -> Ragged:
     """The lists `start` to `stop` (not included), without a copy of their values."""
     offsets = lists.offsets[start : stop + 1]
     return Ragged(lists.values[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+
+def blocks(sizes: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """(start, stop) of runs of rows whose sizes add up to at most `most`, or of one row that is larger; none left out.
+
+    >>> list(blocks(np.array([2, 2, 9, 1]), 4))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    edges = offsets_of(sizes)
+    start = 0
+    while True:
+        stop = int(np.searchsorted(edges, edges[start] + most, side="right")) - 1
+        stop = min(max(stop, start + 1), len(sizes))
+        yield start, stop
+        if stop >= len(sizes):
+            return
+        start = stop
 
 
 def ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
