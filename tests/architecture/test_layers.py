@@ -1,0 +1,130 @@
+"""The floors of the house (DESIGN, section 1): who may import whom, read from the syntax trees."""
+
+from __future__ import annotations
+
+import sys
+from fnmatch import fnmatchcase
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.architecture.source_tree import imports, modules, ours
+
+FACE = "rag_titan.evaluation"
+
+# From the ground up. A module imports from its own floor and from those below it. A pattern "x.*" is a package.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("rag_titan", "rag_titan.errors"),
+    (f"{FACE}.measures.*",),
+    (f"{FACE}.metric", f"{FACE}.conventions", f"{FACE}.limits"),
+    (f"{FACE}.data.*",),
+    (f"{FACE}.stages.*",),
+    (f"{FACE}.catalogue", f"{FACE}.plugins"),
+    (f"{FACE}.diagnosis.*",),
+    (f"{FACE}.scoring.*", f"{FACE}.partial"),
+    (f"{FACE}.evaluator", f"{FACE}.stage_evaluators"),
+    (f"{FACE}.reports.*",),
+    (FACE,),
+    ("rag_titan.cli.*", "rag_titan.__main__"),
+)
+
+# Which modules may import a library that is not Python's own. What is not named here is imported nowhere.
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "numpy": (f"{FACE}.*",),
+    "msgspec": (f"{FACE}.data.*",),
+    "rapidfuzz": (f"{FACE}.measures.text",),
+    "pyarrow": (f"{FACE}.data.parquet",),
+    "typer": ("rag_titan.cli.*",),
+    "rich": ("rag_titan.cli.*",),
+}
+
+# Outside the evaluation everybody uses its face. {(importer, imported): why this one may not}
+PAST_THE_FACE: dict[tuple[str, str], str] = {}
+
+
+def matches(module: str, pattern: str) -> bool:
+    return fnmatchcase(module, pattern) or (pattern.endswith(".*") and module == pattern[:-2])
+
+
+def floors_of(module: str) -> list[int]:
+    return [floor for floor, patterns in enumerate(FLOORS) if any(matches(module, p) for p in patterns)]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_every_module_stands_on_one_floor(module: str) -> None:
+    assert len(floors_of(module)) == 1, (
+        f"{module} must be named once in FLOORS; it is there {len(floors_of(module))} times"
+    )
+
+
+@pytest.mark.parametrize("pattern", [p for patterns in FLOORS for p in patterns])
+def test_every_floor_is_lived_on(pattern: str) -> None:
+    assert any(matches(module, pattern) for module in modules()), f"{pattern} names no module; take it out"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_go_down_only(module: str) -> None:
+    own = floors_of(module)
+    up = [f"line {i.line}: {i.target}" for i in imports(module) if ours(i.target) and floors_of(i.target) > own]
+    assert not up, f"{module} imports from a floor above its own: {up}"
+
+
+def test_there_is_no_circle_even_among_imports_for_types_or_inside_functions() -> None:
+    graph = {module: {i.target for i in imports(module) if ours(i.target)} - {module} for module in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' <- '.join(error.args[1])}")
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if m.startswith(f"{FACE}.measures")])
+def test_measures_know_numbers_only(module: str) -> None:
+    allowed = ("numpy", "rapidfuzz", "rag_titan.errors", f"{FACE}.measures")
+    strange = [
+        f"line {i.line}: {i.target}"
+        for i in imports(module)
+        if not i.target.startswith(allowed) and i.target.partition(".")[0] not in sys.stdlib_module_names
+    ]
+    assert not strange, f"{module} is a measure: arrays in, arrays out. It imports {strange}"
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if m.startswith(f"{FACE}.stages.")])
+def test_stages_never_import_each_other(module: str) -> None:
+    stages = {m for m in modules() if m.startswith(f"{FACE}.stages.")} - {f"{FACE}.stages.stage"}
+    found = [f"line {i.line}: {i.target}" for i in imports(module) if i.target in stages]
+    assert not found, f"{module} imports another stage; what two share is a measure or a column of the tables: {found}"
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if m.startswith(f"{FACE}.")])
+def test_nobody_inside_uses_the_face(module: str) -> None:
+    found = [i.line for i in imports(module) if i.target == FACE]
+    assert not found, f"{module} imports from the face in line {found}; name the module that has it"
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if not m.startswith(FACE)])
+def test_everybody_outside_uses_the_face(module: str) -> None:
+    inside = {i.target for i in imports(module) if i.target.startswith(f"{FACE}.")}
+    strange = sorted(target for target in inside if (module, target) not in PAST_THE_FACE)
+    assert not strange, f"{module} reaches past the face of the evaluation: {strange}"
+
+
+def test_every_exception_is_still_needed() -> None:
+    found = {(module, i.target) for module in modules() for i in imports(module)}
+    assert [pair for pair in PAST_THE_FACE if pair not in found] == []
+
+
+@pytest.mark.parametrize("module", [m for m in modules() if m.startswith(f"{FACE}.reports.")])
+def test_renderers_read_the_report_and_never_the_data(module: str) -> None:
+    found = [f"line {i.line}: {i.target}" for i in imports(module) if i.target.startswith(f"{FACE}.data")]
+    assert not found, f"{module} imports {found}"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_library_is_imported_in_the_files_named_for_it(module: str) -> None:
+    foreign = {
+        i.target.partition(".")[0]: i.line
+        for i in imports(module)
+        if not ours(i.target) and i.target.partition(".")[0] not in sys.stdlib_module_names
+    }
+    strange = {n: line for n, line in foreign.items() if not any(matches(module, p) for p in LIBRARIES.get(n, ()))}
+    assert not strange, f"{module} imports {strange} (library: line); LIBRARIES says where each may be imported"
