@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.errors import DatasetError
-from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.documents import ANY, UNKNOWN, Documents, line_ends_alike
+from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Chunk
 from rag_titan.evaluation.data.tokens import words
@@ -75,8 +75,10 @@ class Layout:
     lost: Mask
 
     @classmethod
-    def of(cls, chunks: Sequence[Chunk], documents: Documents, notices: Notices | None = None) -> Layout:
-        """Every chunk at its place.
+    def of(
+        cls, chunks: Sequence[Chunk], documents: Documents, notices: Notices | None = None, where: str = "chunks"
+    ) -> Layout:
+        """Every chunk at its place; `where` is their place in the dataset, for the errors.
 
         Raises DatasetError for a chunk that is given by offsets alone which no document holds.
 
@@ -94,17 +96,25 @@ class Layout:
         if not documents.given:
             none = np.full(n, -1, dtype=np.int64)
             return cls(tuple(chunks), documents, tuple(c.text for c in chunks), none, none, np.zeros(n, dtype=bool))
-        rows = [_given_place(chunk, i, documents) for i, chunk in enumerate(chunks)]
+        rows = [_given_place(chunk, f"{where}[{i}]", documents) for i, chunk in enumerate(chunks)]
         texts = tuple(text for text, *_ in rows)
         starts, ends, within, states = (np.array([row[j] for row in rows], dtype=np.int64) for j in (1, 2, 3, 4))
         _search(documents, texts, starts, ends, within, states)
         if notices is not None:
+            names = [f"{where}[{i}]" if chunk.id is None else chunk.id for i, chunk in enumerate(chunks)]
             for state, sentence in _SENTENCES.items():
-                notices.add(sentence, [_name(chunks[i], i) for i in np.flatnonzero(states == state).tolist()])
+                notices.add(sentence, [names[i] for i in np.flatnonzero(states == state).tolist()])
         return cls(tuple(chunks), documents, texts, starts, ends, np.isin(states, _LOST))
 
     def __len__(self) -> int:
         return len(self.chunks)
+
+    def with_chunks(self, chunks: Sequence[Chunk]) -> Layout:
+        """The same layout with more chunks behind those that it has; only the new ones are looked for."""
+        more = Layout.of(chunks, self.documents)
+        starts, ends = np.concatenate((self.starts, more.starts)), np.concatenate((self.ends, more.ends))
+        lost = np.concatenate((self.lost, more.lost))
+        return Layout(self.chunks + more.chunks, self.documents, self.texts + more.texts, starts, ends, lost)
 
     @cached_property
     def placed(self) -> Mask:
@@ -142,10 +152,35 @@ class Layout:
         first, last = self.documents.tokens_inside(self.starts, self.ends)
         return np.where(self.placed, first, 0), np.where(self.placed, last, 0)
 
+    @cached_property
+    def reading_order(self) -> tuple[Ints, Ints]:
+        """(n,) the codes document by document, and (n,) by code the number of its document.
+
+        Inside a document by place where all of its chunks have one, else as they were given. Chunks whose document is
+        not known belong together.
+        """
+        numbers: dict[object, int] = {}
+        found = self.document_codes.tolist() if self.documents.given else [-1] * len(self)
+        names = (chunk.doc_id if at < 0 else (at,) for chunk, at in zip(self.chunks, found, strict=True))
+        groups = np.array([numbers.setdefault(self._document_of(name), len(numbers)) for name in names], dtype=np.int64)
+        open_ones = np.zeros(len(numbers), dtype=bool)
+        open_ones[groups[~self.placed]] = True
+        starts, ends = (np.where(open_ones[groups], 0, places) for places in (self.starts, self.ends))
+        return np.lexsort((np.arange(len(self)), ends, starts, groups)), groups
+
+    def _document_of(self, name: object) -> object:
+        code = self.documents.code(name) if isinstance(name, str) and self.documents.given else -1
+        return (code,) if code >= 0 else name
+
     def token_intervals(self, codes: Ints, groups: Ints | None = None) -> Intervals:
         """The tokens of the chunks with these codes, each in its group (default: all in group 0)."""
         first, last = self.tokens
         return Intervals(np.zeros(len(codes), dtype=np.int64) if groups is None else groups, first[codes], last[codes])
+
+    @cached_property
+    def all_tokens(self) -> Intervals:
+        """The tokens of all chunks, in group 0."""
+        return self.token_intervals(np.arange(len(self)))
 
     @cached_property
     def characters(self) -> Intervals:
@@ -153,11 +188,7 @@ class Layout:
         return Intervals(np.zeros(len(self), dtype=np.int64), self.starts, self.ends)
 
 
-def _name(chunk: Chunk, i: int) -> str:
-    return chunk.id if chunk.id is not None else f"chunk_{i + 1}"
-
-
-def _given_place(chunk: Chunk, i: int, documents: Documents) -> tuple[str | None, int, int, int, _State]:
+def _given_place(chunk: Chunk, where: str, documents: Documents) -> tuple[str | None, int, int, int, _State]:
     """Text, start, end, document and state of a chunk, as far as its own offsets go."""
     within, text, start = documents.code(chunk.doc_id), chunk.text, chunk.start
     if within == UNKNOWN:
@@ -167,7 +198,7 @@ def _given_place(chunk: Chunk, i: int, documents: Documents) -> tuple[str | None
         state = _State.NO_TEXT if text is None else _State.TO_SEARCH if text.strip() else _State.BLANK
         return text, -1, -1, within, state
     if text is None:
-        return _from_offsets(i, start, end, within, documents)
+        return _from_offsets(where, start, end, within, documents)
     state = _State.TO_SEARCH if within == ANY else _compared(documents.texts[within], start, end, text)
     if state in (_State.PLACED, _State.LINE_ENDS_DIFFER):
         shift = int(documents.offsets[within])
@@ -175,13 +206,15 @@ def _given_place(chunk: Chunk, i: int, documents: Documents) -> tuple[str | None
     return text, -1, -1, within, state if text.strip() else _State.BLANK
 
 
-def _from_offsets(i: int, start: int, end: int, within: int, documents: Documents) -> tuple[str, int, int, int, _State]:
+def _from_offsets(
+    where: str, start: int, end: int, within: int, documents: Documents
+) -> tuple[str, int, int, int, _State]:
     if within == ANY:
-        raise DatasetError(f"chunks[{i}].doc_id", "must say which document `start` and `end` count in, got none.")
+        raise DatasetError(f"{where}.doc_id", "must say which document `start` and `end` count in, got none.")
     text = documents.texts[within]
     if not 0 <= start <= end <= len(text):
         rule = f"must lie in a document of {len(text)} characters, got {start} and {end}. Count characters, not bytes."
-        raise DatasetError(f"chunks[{i}].start, end", rule)
+        raise DatasetError(f"{where}.start, end", rule)
     shift = int(documents.offsets[within])
     return text[start:end], start + shift, end + shift, within, _State.PLACED
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.evidence import EvidenceTable
 from rag_titan.evaluation.data.layout import Layout
+from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.search import occurrences
 from rag_titan.evaluation.measures.intervals import Intervals, best_in_group, token_scores
 from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
@@ -63,8 +63,8 @@ class Spans:
             options.append(found[0])
             codes.append(found[1])
         items = evidence.item[np.concatenate(options)]
-        pairs = np.unique(items * max(len(layout), 1) + np.concatenate(codes))
-        item, code = np.divmod(pairs, max(len(layout), 1))
+        pairs = np.sort(items * max(len(layout), 1) + np.concatenate(codes))
+        item, code = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], max(len(layout), 1))
         return Ragged(code, offsets_of(np.bincount(item, minlength=len(evidence.options) - 1)))
 
     def _by_words(self, options: Ints, codes: Ints) -> tuple[Ints, Ints]:
@@ -82,7 +82,7 @@ class Spans:
         """(m,) for each evidence item: is it whole in one of the chunks of its query's list (n lists of codes)?"""
         n = max(len(self.layout), 1)
         known = lists.values >= 0
-        listed = np.unique(lists.rows[known] * n + lists.values[known])
+        listed = lists.rows[known] * n + lists.values[known]
         asked = self.evidence.owner[self.holders.rows] * n + self.holders.values
         whole: Mask = self.holders.sums(np.isin(asked, listed)) > 0
         return whole
@@ -105,10 +105,10 @@ class Spans:
         Counting a query only when its evidence happens to be found would make the mean too good: one chunk that cannot
         be judged leaves the whole query out.
         """
-        clear = lists.sums(self.unclear(lists)) == 0
-        return (
-            given & clear & (self.evidence.owner_placed if self.layout.documents.given else self.evidence.owner_worded)
-        )
+        by_place = self.layout.documents.given
+        known = self.evidence.owner_placed if by_place else self.evidence.owner_worded
+        judged: Mask = given & known & (lists.sums(self.unclear(lists)) == 0)
+        return judged
 
     def scores(self, lists: Ragged, given: Mask) -> ListScores:
         """Token metrics of metrics.txt, section 3, of n lists of chunk codes (-1: unknown); `given` (n,).
@@ -141,3 +141,38 @@ class Spans:
         share = np.divide(covered, lengths, out=np.full(len(lengths), -1.0), where=lengths > 0)
         best = best_in_group(share, self.evidence.item, len(self.evidence.options) - 1)
         return Intervals(tokens.groups[best], tokens.starts[best], tokens.ends[best])
+
+
+def whole_in_one(table: EvidenceTable, layout: Layout) -> Floats:
+    """(m,) 1 where an evidence item, or one of its options, lies whole in one placed chunk, 0 where in none.
+
+    NaN where the place of the item is not known.
+    """
+    held = layout.characters.holding(table.characters).lengths > 0
+    whole = np.bincount(table.item, weights=held, minlength=len(table.options) - 1) > 0
+    return np.where(table.placed, whole, np.nan)
+
+
+def pieces(table: EvidenceTable, layout: Layout) -> Floats:
+    """(m,) how many placed chunks share a token with an evidence item; of several options the least.
+
+    NaN where the place of the item is not known, or no whole token lies in it.
+    """
+    if not layout.documents.given or not len(table.starts):
+        return np.full(len(table.options) - 1, np.nan)
+    spans = replace(table.tokens, groups=np.zeros(len(table.starts), dtype=np.int64))
+    touched = np.where(spans.lengths > 0, layout.all_tokens.touching(spans), np.inf)
+    least = np.minimum.reduceat(touched, table.options[:-1])
+    return np.where(np.isinf(least) | ~table.placed, np.nan, least)
+
+
+def cuts(layout: Layout, apart: int) -> Ints:
+    """The different ends of the placed chunks, sorted, without the last of each document.
+
+    Documents are moved `apart` more characters from each other, so that cuts of two documents are never near.
+    """
+    span = int(layout.documents.offsets[-1]) + 1
+    documents, ends = np.divmod(np.unique((layout.document_codes * span + layout.ends)[layout.placed]), span)
+    inner = np.diff(documents, append=-1) == 0
+    points: Ints = (ends + documents * apart)[inner]
+    return points

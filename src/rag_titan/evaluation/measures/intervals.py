@@ -81,8 +81,7 @@ class Intervals:
         ...     Intervals(np.array([0, 0, 0]), np.array([3, 5, 5]), np.array([6, 6, 5]))).tolist()
         [2, 1, 0]
         """
-        solid = self.lengths > 0
-        starts, ends = np.sort(self._line.starts[solid]), np.sort(self._line.ends[solid])
+        starts, ends = self._edges
         begun = np.searchsorted(starts, self._on_line(spans.groups, spans.ends), side="left")
         over = np.searchsorted(ends, self._on_line(spans.groups, spans.starts), side="right")
         return np.where(spans.lengths > 0, begun - over, 0)
@@ -97,32 +96,35 @@ class Intervals:
         >>> parts.holding(Intervals(np.array([0, 0]), np.array([4, 3]), np.array([5, 7]))).values.tolist()
         [0, 1, 2, 2]
         """
-        _, magnitude = np.frexp(self.lengths.astype(np.float64))
-        found: list[tuple[Ints, Ints]] = []
-        for size in np.unique(magnitude[self.lengths > 0]).tolist():
-            places = np.flatnonzero(magnitude == size)
-            found.extend(self._holding_of_size(spans, places, 1 << size))
-        rows = np.concatenate([row for row, _ in found]) if found else np.zeros(0, dtype=np.int64)
-        held = np.concatenate([place for _, place in found]) if found else rows
-        order = np.lexsort((held, rows))
-        return Ragged(held[order], offsets_of(np.bincount(rows, minlength=len(spans))))
+        first, last = self._on_line(spans.groups, spans.starts), self._on_line(spans.groups, spans.ends)
+        inside = (spans.lengths > 0) & (last - first == spans.lengths)  # else some of it is outside every interval
+        rows, held = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for below, starts, ends, places in self._by_length:
+            low = np.searchsorted(starts, last - below, side="right")
+            counts = np.where(inside, np.searchsorted(starts, first, side="right") - low, 0)
+            for row, member in _expanded(low, np.maximum(counts, 0)):
+                whole = ends[member] >= last[row]
+                rows.append(row[whole])
+                held.append(places[member[whole]])
+        row, place = np.concatenate(rows), np.concatenate(held)
+        return Ragged(place[np.lexsort((place, row))], offsets_of(np.bincount(row, minlength=len(spans))))
 
-    def _holding_of_size(self, spans: Intervals, places: Ints, below: int) -> list[tuple[Ints, Ints]]:
-        starts, ends = self._line.starts[places], self._line.ends[places]
-        order = np.argsort(starts, kind="stable")
-        starts, ends, places = starts[order], ends[order], places[order]
-        first_position, last_position = (
-            self._on_line(spans.groups, spans.starts),
-            self._on_line(spans.groups, spans.ends),
-        )
-        low = np.searchsorted(starts, last_position - below, side="right")
-        counts = np.maximum(np.searchsorted(starts, first_position, side="right") - low, 0)
-        counts[(spans.lengths == 0) | (last_position - first_position != spans.lengths)] = 0
-        found = []
-        for rows, members in _expanded(low, counts):
-            whole = ends[members] >= last_position[rows]
-            found.append((rows[whole], places[members[whole]]))
-        return found
+    @cached_property
+    def _edges(self) -> tuple[Ints, Ints]:
+        """All starts, and all ends, on the line, each sorted."""
+        solid = self.lengths > 0
+        return np.sort(self._line.starts[solid]), np.sort(self._line.ends[solid])
+
+    @cached_property
+    def _by_length(self) -> list[tuple[int, Ints, Ints, Ints]]:
+        """The intervals of 2^k to 2^(k + 1) positions for each k: 2^(k + 1), and starts, ends and places by start."""
+        _, powers = np.frexp(self.lengths.astype(np.float64))
+        classes = []
+        for power in np.unique(powers[self.lengths > 0]).tolist():
+            places = np.flatnonzero(powers == power)
+            places = places[np.argsort(self._line.starts[places], kind="stable")]
+            classes.append((1 << power, self._line.starts[places], self._line.ends[places], places))
+        return classes
 
     @cached_property
     def _low(self) -> int:
