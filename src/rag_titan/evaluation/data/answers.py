@@ -15,7 +15,7 @@ from rag_titan.evaluation.data.numerals import join_percent
 from rag_titan.evaluation.data.tokens import Split, words
 from rag_titan.evaluation.data.vocabulary import CodedTexts, Vocabulary
 from rag_titan.evaluation.measures import text
-from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
+from rag_titan.evaluation.measures.ragged import Ragged
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -173,10 +173,3 @@ class Answers:
         asked = text.Readings(*(wanted.tokens(split) for split in splits))
         given = text.Readings(*(self.coded.tokens(split, queries) for split in splits))
         return text.phrases_found(asked, given, places)
-
-
-def lists_of(lists: Sequence[Sequence[str] | None], codes: dict[str, int]) -> Ragged:
-    """Lists of ids as codes, new ids added to `codes`; None as an empty list."""
-    offsets = offsets_of([0 if ids is None else len(ids) for ids in lists])
-    flat = (codes.setdefault(i, len(codes)) for ids in lists if ids for i in ids)
-    return Ragged(np.fromiter(flat, np.int64, int(offsets[-1])), offsets)

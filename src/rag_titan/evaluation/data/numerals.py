@@ -100,6 +100,15 @@ def numbers(text: str, reading: int = 0) -> list[str]:
     return [_reading(m, reading) + ("%" if m["percent"] else "") for m in _number().finditer(text)]
 
 
+def written(text: str) -> list[str]:
+    """The same numbers as the text writes them.
+
+    >>> written("-5 of 1,000 (2.5%)")
+    ['-5', '1,000', '2.5%']
+    """
+    return [m[0] for m in _number().finditer(text)]
+
+
 def fact_tokens(text: str, reading: int = 0, tokenizer: str | Tokenizer = "unicode") -> list[str]:
     """The tokens that facts are matched on: words, and numbers by value; what a number touches is one token with it.
 
