@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -91,6 +92,25 @@ class Spans:
         """(m,) for each evidence item: is it whole in any chunk at all?"""
         anywhere: Mask = self.holders.lengths > 0
         return anywhere
+
+    def complete_in_texts(self, texts: Sequence[str | None]) -> Floats:
+        """(n,) 1 where the words of all evidence items of a query stand in its text, 0 where some do not.
+
+        NaN where there is no text, no evidence, or evidence of which a quote is not found in the documents.
+        """
+        evidence = self.evidence
+        known = evidence.owner_placed if self.layout.documents.given else evidence.owner_worded
+        complete = np.full(len(evidence), np.nan)
+        for i in np.flatnonzero(known).tolist():
+            text = texts[i]
+            if text is not None:
+                complete[i] = self._stands_in(i, normal_text(text))
+        return complete
+
+    def _stands_in(self, i: int, text: str) -> bool:
+        evidence, first, last = self.evidence, int(self.evidence.items[i]), int(self.evidence.items[i + 1])
+        options = (evidence.texts[evidence.options[j] : evidence.options[j + 1]] for j in range(first, last))
+        return all(any(normal_text(words or "") in text for words in some) for some in options)
 
     def unclear(self, lists: Ragged) -> Mask:
         """(total,) True for an element of a list that cannot be judged: unknown, or without a place or a text."""
