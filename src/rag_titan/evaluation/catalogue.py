@@ -8,13 +8,18 @@ from typing import Any
 from rag_titan.errors import SettingsError, UnknownMetricError
 from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric, Stage
-from rag_titan.evaluation.stages import reranking, retrieval
+from rag_titan.evaluation.stages import augmentation, chunking, embedding, end_to_end, generation, reranking, retrieval
 
 Rows = Sequence[Metric]
 
 ROWS: tuple[Metric, ...] = (
+    *chunking.METRICS,
+    *embedding.METRICS,
     *retrieval.METRICS,
     *reranking.METRICS,
+    *augmentation.METRICS,
+    *generation.METRICS,
+    *end_to_end.METRICS,
 )
 
 

@@ -162,7 +162,7 @@ def _answer(verdicts: Verdicts, i: int) -> list[str]:
     if rule in ("required_facts", "verified_claims"):
         missing = answers.inputs.missing_facts(i)
         told += [f"lacks the required fact {listed([f'“{shortened(fact)}”' for fact in missing])}"] if missing else []
-    strange = answers.inputs.strange_numbers(i)
+    strange = answers.inputs.unsupported_numbers(i)
     told += [f"not in the context: {listed(strange)}"] if strange else []
     return told
 
