@@ -27,7 +27,7 @@ from rag_titan.evaluation.plugins import installed_metrics
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stages.chunking import EVIDENCE_KEYS, ChunkingInputs, chunking_evidence
 from rag_titan.evaluation.stages.embedding import EmbeddingInputs
-from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
+from rag_titan.evaluation.stages.stage import StageTally, item_keys, measure, per_query_rows
 
 SCHEMA = 1
 BATCH = 2048
@@ -118,11 +118,10 @@ class RAGEvaluator:
                 progress(run.partial.queries)
         return run.report()
 
-
     def unmeasured(self, stage: Stage) -> dict[str, Any]:
         """The part of a stage for which no data were given: every value None."""
         rows = tuple(row for row in self.rows if row.stage == stage)
-        return _stage_part(stage, StageTally.empty(rows), rows, {}, [])
+        return _stage_part(stage, StageTally.unmeasured(rows, 0), rows, {}, [])
 
 
 class _Run:
@@ -142,9 +141,7 @@ class _Run:
         evaluator, options, chunks = self.evaluator, self.dataset.options, self.dataset.chunks
         documents = Documents.of(self.dataset.documents, tokenizer=evaluator.conventions.tokenizer)
         return Plan(
-            settings=Settings(
-                evaluator.k, evaluator.also_at, evaluator.conventions, options.max_context_tokens
-            ),
+            settings=Settings(evaluator.k, evaluator.also_at, evaluator.conventions, options.max_context_tokens),
             rows={stage: tuple(row for row in evaluator.rows if row.stage == stage) for stage in evaluator.stages},
             corpus=Corpus(chunks or (), documents, chunks is not None, self.notices),
             indexed=None if self.vectors is None else self.vectors.indexed,
@@ -260,7 +257,11 @@ def _stage_part(
     stage: Stage, tally: StageTally, rows: Sequence[Metric], given: Mapping[str, int], lists: list[Any] | None
 ) -> dict[str, Any]:
     summary, detail = tally.summary(rows), tally.detail(rows, given)
-    per_query = {} if lists is None or stage is Stage.CHUNKING else {"per_query": lists}
+    blank = {"id": None, **dict.fromkeys(item_keys(rows))}
+    per_query = (
+        {} if lists is None or stage is Stage.CHUNKING
+        else {"per_query": [row if len(row) > 1 else {**blank, **row} for row in lists]}
+    )  # fmt: skip
     if stage.flat:
         return {**summary, **per_query, "detail": detail}
     return {"summary": summary, **per_query, "detail": detail}

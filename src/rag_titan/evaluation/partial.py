@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.notices import Notices
@@ -24,6 +24,7 @@ from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, gene
 from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
 
 Rows = tuple[Metric, ...]
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class Partial:
 
     queries, given  how many queries, and how many of them carry each key that a metric may wait for
     stages, at      tallies of the stages, and of the @K rows of retrieval at further cut-offs
-    rows, verdicts  lists per query (empty when they are not wanted)
+    rows, verdicts  lists per query (empty when they are not wanted); a row of a stage of which a batch has no data
+                    holds the id alone
     gold_ids        gold chunk ids counted: all, and those that the chunk table has
     """
 
@@ -90,9 +92,8 @@ class Partial:
         """Take in what another batch contributes."""
         self.queries += other.queries
         self.given.update(other.given)
-        for mine, new in ((self.stages, other.stages), (self.at, other.at)):
-            for key, tally in new.items():  # type: ignore[attr-defined]  # two dicts of tallies with keys of two types
-                mine[key] = mine[key].merge(tally) if key in mine else tally  # type: ignore[index]
+        _merge_tallies(self.stages, other.stages)
+        _merge_tallies(self.at, other.at)
         self.tally = self.tally.merge(other.tally)
         self.notices = self.notices.merge(other.notices)
         for stage, rows in other.rows.items():
@@ -100,6 +101,11 @@ class Partial:
         self.verdicts.extend(other.verdicts)
         self.gold_ids.update(other.gold_ids)
         self.vector_gold.update(other.vector_gold)
+
+
+def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -> None:
+    for key, tally in new.items():
+        mine[key] = mine[key].merge(tally) if key in mine else tally
 
 
 def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
@@ -124,18 +130,19 @@ def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
 
 def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, plan: Plan) -> None:
     kind = QUERY_STAGES[stage]
-    present = any(table.given(key).any() for key in kind.present)
-    if not present:
+    cut = cut_rows(rows) if stage is Stage.RETRIEVAL else ()
+    if not any(table.given(key).any() for key in kind.present):
+        partial.stages[stage] = StageTally.unmeasured(rows, len(table))
+        partial.at.update((k, StageTally.unmeasured(cut, len(table))) for k in plan.settings.also_at if cut)
+        if plan.keep_rows:
+            partial.rows[stage] = [{"id": query_id} for query_id in table.ids]
         return
     inputs = kind.inputs(table)
     values = measure(rows, inputs)
     partial.stages[stage] = StageTally.tally(rows, values)
+    partial.at.update((k, StageTally.tally(cut, measure(cut, inputs.at(k)))) for k in plan.settings.also_at if cut)
     if plan.keep_rows:
         partial.rows[stage] = per_query_rows(rows, values, table.ids)
-    if stage is Stage.RETRIEVAL:
-        cut = cut_rows(rows)
-        for k in plan.settings.also_at:
-            partial.at[k] = StageTally.tally(cut, measure(cut, inputs.at(k)))
 
 
 def cut_rows(rows: Rows) -> Rows:
@@ -158,14 +165,11 @@ def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> None:
 
 
 def _count_given(partial: Partial, table: QueryTable, plan: Plan) -> None:
-    waited = {
-        name
-        for stage, rows in plan.rows.items()
-        if stage in QUERY_STAGES
-        for row in rows
-        for need in row.needs
-        for name in need.split("|")
-    }
+    present = [stage for stage, tally in partial.stages.items() if tally.present]
+    asked = [row for stage in present for row in plan.rows[stage]]
+    if plan.vector_queries:
+        asked += plan.rows.get(Stage.EMBEDDING, ())
+    waited = {name for row in asked for need in row.needs for name in need.split("|")}
     for name in waited & set(Query.__struct_fields__):
         if count := int(table.given(name).sum()):
             partial.given[name] = count

@@ -40,7 +40,8 @@ class Funnel:
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """(n,) True where at least one step says something of the evidence."""
-        return ~np.isnan(self.kept).all(axis=1)
+        known: NDArray[np.bool_] = ~np.isnan(self.kept).all(axis=1)
+        return known
 
     @cached_property
     def lost_step(self) -> NDArray[np.int64]:
@@ -108,7 +109,9 @@ class Funnel:
 
     def _top(self, grades: Floats) -> NDArray[np.bool_]:
         """(n,) True where a relevant chunk stands in the top K of a grade matrix."""
-        return (grades[:, : self.table.settings.k] >= self.table.settings.conventions.relevance_level).any(axis=1)
+        level = self.table.settings.conventions.relevance_level
+        found: NDArray[np.bool_] = (grades[:, : self.table.settings.k] >= level).any(axis=1)
+        return found
 
     def _any_gold(self, lists: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
         """(n,) True where a relevant chunk is in the list."""

@@ -52,7 +52,8 @@ class Verdicts:
     @cached_property
     def failed(self) -> NDArray[np.bool_]:
         """(n,) True for wrong ones, and for unjudged ones whose evidence was lost."""
-        return (self.correct == 0) | (np.isnan(self.correct) & (self.lost_at >= 0))
+        failed: NDArray[np.bool_] = (self.correct == 0) | (np.isnan(self.correct) & (self.lost_at >= 0))
+        return failed
 
     @cached_property
     def scenarios(self) -> list[str | None]:

@@ -33,12 +33,18 @@ def plain(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
-def per_query_rows(metrics: Sequence[Metric], values: Values, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """One dict a query, in the order of the rows; NaN is None."""
+def item_keys(metrics: Sequence[Metric]) -> dict[str, str]:
+    """{key in `per_query`: key of the first row that gives its value}, in the order of the rows."""
     keys: dict[str, str] = {}
     for row in metrics:
         if row.per == "query":
             keys.setdefault(row.item_key, row.key)
+    return keys
+
+
+def per_query_rows(metrics: Sequence[Metric], values: Values, ids: Sequence[str]) -> list[dict[str, Any]]:
+    """One dict a query, in the order of the rows; NaN is None."""
+    keys = item_keys(metrics)
     columns = []
     for key in keys.values():
         column = values[key].astype(object)
@@ -67,7 +73,12 @@ class StageTally:
 
     @classmethod
     def tally(
-        cls, metrics: Sequence[Metric], values: Values, *, present: bool = True, reasons: Mapping[str, str] | None = None
+        cls,
+        metrics: Sequence[Metric],
+        values: Values,
+        *,
+        present: bool = True,
+        reasons: Mapping[str, str] | None = None,
     ) -> StageTally:
         """From the values of one batch."""
         tally = cls(present=present, reasons=dict(reasons or {}))
@@ -84,9 +95,12 @@ class StageTally:
         return tally
 
     @classmethod
-    def empty(cls, metrics: Sequence[Metric]) -> StageTally:
-        """Of no items at all."""
-        return cls.tally(metrics, {row.key: np.empty(0) for row in metrics}, present=False)
+    def unmeasured(cls, metrics: Sequence[Metric], n: int) -> StageTally:
+        """Of n queries that carry nothing for this stage."""
+        nothing = np.full(n, np.nan)
+        return cls.tally(
+            metrics, {row.key: nothing if row.per == "query" else nothing[:0] for row in metrics}, present=False
+        )
 
     def merge(self, other: StageTally) -> StageTally:
         """Both together; exact, so neither order nor batch size changes a digit."""
@@ -129,7 +143,9 @@ class StageTally:
         n, of = self.moments[row.key].n, self.of[row.key]
         if n and n == of:
             return None
-        missing = [need.replace("|", " or ") for need in row.needs if not any(given.get(name, 0) for name in need.split("|"))]
+        missing = [
+            need.replace("|", " or ") for need in row.needs if not any(given.get(name, 0) for name in need.split("|"))
+        ]
         if missing:
             verb = "was" if len(missing) == 1 else "were"
             return f"not measured, because {' and '.join(missing)} {verb} not passed"
