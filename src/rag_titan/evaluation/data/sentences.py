@@ -14,7 +14,8 @@ from rag_titan.evaluation.data.vocabulary import Vocabulary
 from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
 
 _CLOSING = "\"'”’»)\\]」』）"
-_END = re.compile(f"[.!?…।॥؟۔։።][{_CLOSING}]*(?=\\s|$)|[。！？｡။។៕][{_CLOSING}]*")
+_FULL = "。！？｡။។៕"  # these end a sentence whatever follows
+_END = re.compile(f"[.!?…।॥؟۔։።{_FULL}](?:(?<=[{_FULL}])[{_CLOSING}]*|[{_CLOSING}]*(?=\\s|$))")
 
 
 def sentences_of(text: str) -> list[str]:

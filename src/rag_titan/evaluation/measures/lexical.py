@@ -1,6 +1,6 @@
 """Word sets compared by Jaccard's index |A and B| / |A or B| (Jaccard 1901): neighbours, and all pairs inside a group.
 
-Words are integer codes; a list that holds one twice counts it once. NaN is "undefined" (0/0).
+Words are integer codes from 0 below 2^31. NaN is "undefined" (0/0).
 """
 
 from __future__ import annotations
@@ -11,22 +11,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
-from rag_titan.evaluation.measures.text import distinct, matches, part, ratio
+from rag_titan.evaluation.measures.text import part, ratio
 
 Floats = NDArray[np.float64]
+_CODE_BITS = 32
+_CODE = (1 << _CODE_BITS) - 1
 _WORDS = 1 << 16  # words of lists that are compared at a time, unless one group has more
 _PAIRS = 1 << 20  # pairs, and words that they share, held at a time
 
 
-def jaccard(a: Ragged, b: Ragged) -> Floats:
-    """(n,) Jaccard's index of list i of `a` and list i of `b`; NaN where both are empty.
+def word_sets(lists: Ragged) -> Ragged:
+    """Each list with every word once, rising.
 
-    >>> jaccard(Ragged(np.array([1, 2, 2]), np.array([0, 3])), Ragged(np.array([2, 4]), np.array([0, 2]))).tolist()
+    >>> word_sets(Ragged(np.array([4, 1, 4]), np.array([0, 3]))).values.tolist()
+    [1, 4]
+    """
+    keys = _keys(lists)
+    keys.sort()
+    keys = keys[np.diff(keys, prepend=-1) > 0]  # np.unique takes several times as long
+    return Ragged(keys & _CODE, offsets_of(np.bincount(keys >> _CODE_BITS, minlength=len(lists))))
+
+
+def jaccard(a: Ragged, b: Ragged) -> Floats:
+    """(n,) Jaccard's index of set i of `a` and set i of `b` (see word_sets); NaN where both are empty.
+
+    >>> jaccard(Ragged(np.array([1, 2]), np.array([0, 2])), Ragged(np.array([2, 4]), np.array([0, 2]))).tolist()
     [0.3333333333333333]
     """
-    a, b = distinct(a), distinct(b)
-    both = matches(a, b)
+    keys = np.concatenate((_keys(a), _keys(b)))
+    keys.sort()
+    both = np.bincount(keys[1:][keys[1:] == keys[:-1]] >> _CODE_BITS, minlength=len(a))
     return ratio(both, a.lengths + b.lengths - both)
+
+
+def _keys(lists: Ragged) -> Ints:
+    """(total,) one integer for each word: its list, then its code."""
+    keys = lists.rows << _CODE_BITS
+    keys |= lists.values
+    return keys
 
 
 def ends_of(lists: Ragged, size: int) -> tuple[Ragged, Ragged]:

@@ -19,7 +19,7 @@ from rag_titan.evaluation.data.sentences import coded_sentences
 from rag_titan.evaluation.data.spans import cuts, pieces, whole_in_one
 from rag_titan.evaluation.data.vectors import grouped_vectors, sorted_vectors
 from rag_titan.evaluation.measures.intervals import boundary_scores
-from rag_titan.evaluation.measures.lexical import ends_of, jaccard, mean_pair_jaccard
+from rag_titan.evaluation.measures.lexical import ends_of, jaccard, mean_pair_jaccard, word_sets
 from rag_titan.evaluation.measures.ragged import Ints, offsets_of
 from rag_titan.evaluation.measures.text import take
 from rag_titan.evaluation.measures.vectors import cohesion, cosines
@@ -189,12 +189,13 @@ class ChunkingInputs:
 
     def lexical_clarity(self) -> Floats:
         left, right = self.neighbours
-        last, first = ends_of(self.layout.codes, EDGE_WORDS)
+        last, first = (word_sets(lists) for lists in ends_of(self.layout.codes, EDGE_WORDS))
         return 1 - jaccard(take(last, left), take(first, right))
 
     def lexical_stickiness(self) -> Floats:
         left, right = self.neighbours
-        return jaccard(take(self.layout.codes, left), take(self.layout.codes, right))
+        sets = word_sets(self.layout.codes)
+        return jaccard(take(sets, left), take(sets, right))
 
     def metadata_completeness(self) -> Floats:
         keys = self.options.required_metadata
