@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from types import ModuleType
 
-from rag_titan import evaluation
 from tests.architecture.source_tree import tree
+
+from rag_titan import evaluation
 
 # The names that the seeds print, without those of a later part.
 OF_THE_SEEDS = (

@@ -7,7 +7,6 @@ from fnmatch import fnmatchcase
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
-
 from tests.architecture.source_tree import imports, modules, ours
 
 FACE = "rag_titan.evaluation"

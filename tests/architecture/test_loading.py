@@ -23,7 +23,8 @@ def in_a_new_process(code: str) -> Any:
 def foreign_modules(statement: str) -> set[str]:
     """The top-level modules that a statement loads, those of Python itself and ours left out."""
     loaded = in_a_new_process(
-        f"before = set(sys.modules)\n{statement}\nresult = sorted({{m.partition('.')[0] for m in set(sys.modules) - before}})"
+        f"before = set(sys.modules)\n{statement}\n"
+        "result = sorted({m.partition('.')[0] for m in set(sys.modules) - before})"
     )
     ours = {name for name in loaded if name in sys.stdlib_module_names or name == "rag_titan"}
     return {name for name in set(loaded) - ours if not name.startswith("_cython_")}  # "_cython_3_1_4" is Cython's own

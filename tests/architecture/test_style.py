@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 
 import pytest
-
 from tests.architecture.source_tree import ROOT, functions, imports, modules, tree
 
 MOST_LINES = 400

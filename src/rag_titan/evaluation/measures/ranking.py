@@ -17,6 +17,7 @@ Hits = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 
 _EXACT_POWER = 512.0  # 2**grade is finite, and 2**grade - 1 keeps its digits, well beyond this
+_SUMMABLE, _SMALLER = 1e300, 2.0**-100  # linear gains beyond the first are made smaller, so that their sum is finite
 
 
 def precision(hits: Hits) -> Floats:
@@ -72,6 +73,8 @@ def ndcg(grades: Floats, ideal: Floats, gain: Literal["exponential", "linear"] =
         top = ideal.max(axis=1, keepdims=True, initial=0.0)
         shift = np.where(top > _EXACT_POWER, np.ceil(top), 0.0)  # cancels in the ratio; keeps 2**grade finite
         grades, ideal = (np.exp2(g - shift) - np.exp2(-shift) for g in (grades, ideal))
+    elif ideal.max(initial=0.0) > _SUMMABLE:
+        grades, ideal = grades * _SMALLER, ideal * _SMALLER
     return _share(_in_order(grades * discount), _in_order(ideal * discount))
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 _UNIT = 1074  # the smallest positive float64 is 2^-1074
 _MANTISSA = 53
 _HALF = 26
+_SQUARABLE = 1e150  # the squares of smaller values are float64; those of greater ones are whole numbers
 _SAFE = 1 << 25  # values of 27 bits, this many of them, add up below 2^53
 
 
@@ -69,7 +70,8 @@ class Moments:
         kept = values[~np.isnan(values)]
         if not len(kept):
             return cls()
-        return cls(len(kept), exact_sum(kept), exact_sum(kept * kept), float(kept.min()), float(kept.max()))
+        low, high = float(kept.min()), float(kept.max())
+        return cls(len(kept), exact_sum(kept), _sum_of_squares(kept, max(-low, high)), low, high)
 
     def merge(self, other: Moments) -> Moments:
         """Both together; exact, so the order of merging does not matter."""
@@ -94,17 +96,32 @@ class Moments:
         return self.high if self.n else None
 
     def variance(self) -> float | None:
-        """Population variance (divided by n), never below 0; None of nothing."""
+        """Population variance (divided by n), never below 0; None of nothing, and beyond the floats."""
         if not self.n:
             return None
-        scale = 1 << _UNIT
-        spread = Fraction(self.squares, scale * self.n) - Fraction(self.total, scale * self.n) ** 2
-        return max(0.0, float(spread))
+        try:
+            return max(0.0, float(self._spread()))
+        except OverflowError:
+            return None
 
     def variation(self) -> float | None:
         """Coefficient of variation sigma/mu with the population's sigma; None where the mean is 0 or nothing was measured."""
-        variance, mean = self.variance(), self.mean()
-        return None if variance is None or not mean else math.sqrt(variance) / abs(mean)
+        if not self.total:
+            return None
+        mean = Fraction(self.total, self.n << _UNIT)
+        return math.sqrt(max(0.0, float(self._spread() / mean**2)))
+
+    def _spread(self) -> Fraction:
+        return Fraction(self.squares, self.n << _UNIT) - Fraction(self.total, self.n << _UNIT) ** 2
+
+
+def _sum_of_squares(values: NDArray[np.float64], greatest: float) -> int:
+    """The sum of the squares, in units of 2^-1074; `greatest` is the greatest absolute value."""
+    if greatest < _SQUARABLE:
+        return exact_sum(values * values)
+    large = np.abs(values) >= _SQUARABLE
+    beyond = sum(int(Fraction(value) ** 2) for value in values[large].tolist())
+    return exact_sum(values[~large] ** 2) + (beyond << _UNIT)
 
 
 def _quotient(total: int, n: int) -> float:
