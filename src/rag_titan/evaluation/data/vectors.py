@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.errors import DatasetError, nearest
-from rag_titan.evaluation.data.matrices import Matrix, matrix_of
+from rag_titan.evaluation.data.matrices import Matrix, Rows, matrix_of
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Embeddings
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of, ragged
@@ -137,7 +137,7 @@ def load_npz(path: str | Path) -> dict[str, NDArray[Any]]:
     Arrays of Python objects are refused, since reading those can run code. DatasetError names the file.
     """
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except FileNotFoundError:
         raise
@@ -148,11 +148,12 @@ def load_npz(path: str | Path) -> dict[str, NDArray[Any]]:
 
 def sorted_vectors(where: str, given: Any, ids: Any = None) -> tuple[tuple[str, ...], Matrix]:
     """The ids in rising order and their vectors (n, d), from any form that `vector_table` takes; (0, 0) of none."""
-    names, vectors = _pairs(where, given, ids)
+    names, rows = _pairs(where, given, ids)
     order = sorted(range(len(names)), key=names.__getitem__)
-    if order == list(range(len(names))):
-        return tuple(names), vectors
-    return tuple(names[i] for i in order), vectors[order]
+    if order != list(range(len(names))):
+        names = [names[i] for i in order]
+        rows = rows[order] if isinstance(rows, np.ndarray) else [rows[i] for i in order]
+    return tuple(names), matrix_of(where, lambda i: place_of(names[i]), rows)
 
 
 def grouped_vectors(where: str, given: Any) -> tuple[tuple[str, ...], Ints, Matrix]:
@@ -202,7 +203,8 @@ def _inputs(embeddings: Any) -> dict[str, Any]:
 
 def _query_vectors(data: Mapping[str, Any], chunk: str, d: int, notices: Notices) -> tuple[tuple[str, ...], Matrix]:
     where = f"{PLACE}.query_vectors"
-    names, queries = _pairs(where, data.get("query_vectors", {}), data.get("query_ids"))
+    names, rows = _pairs(where, data.get("query_vectors", {}), data.get("query_ids"))
+    queries = matrix_of(where, lambda i: place_of(names[i]), rows)
     if not names:
         return (), np.empty((0, d))
     if queries.shape[1] != d:
@@ -213,8 +215,8 @@ def _query_vectors(data: Mapping[str, Any], chunk: str, d: int, notices: Notices
     return tuple(names), queries
 
 
-def _pairs(where: str, given: Any, ids: Any) -> tuple[list[str], Matrix]:
-    """Ids and matrix in the order given."""
+def _pairs(where: str, given: Any, ids: Any) -> tuple[list[str], Rows]:
+    """Distinct ids and the rows of their vectors, in the order given."""
     if isinstance(given, Mapping) and set(given) == {"ids", "vectors"} and _nested(given["vectors"]):
         given, ids = given["vectors"], given["ids"]
     if isinstance(given, Mapping):
@@ -225,8 +227,7 @@ def _pairs(where: str, given: Any, ids: Any) -> tuple[list[str], Matrix]:
         keys = _listed(f"{where} (its ids)", ids)
         if len(keys) != len(given):
             raise DatasetError(where, f"must have as many vectors as ids, got {len(given)} and {len(keys)}.")
-    names = _distinct(where, keys)
-    return names, matrix_of(where, lambda i: place_of(names[i]), given)
+    return _distinct(where, keys), given
 
 
 def _nested(rows: Any) -> bool:

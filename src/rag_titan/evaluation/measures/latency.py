@@ -130,11 +130,13 @@ class _Buckets:
             raise ValueError(f"a quantile must be asked between 0 and 1, got {q!r}.")
         place = q * (n - 1)
         before = int(place)
-        low, high = self._value(before), self._value(min(before + 1, n - 1))
+        low, high = self._value(before, n), self._value(min(before + 1, n - 1), n)
         return low + (high - low) * (place - before)
 
-    def _value(self, place: int) -> float:
-        """The value at a place of the sorted values, from 0: the middle of its bucket, never outside the values."""
+    def _value(self, place: int, n: int) -> float:
+        """The value at a place of the n sorted values, from 0: the middle of its bucket; the ends are known exactly."""
+        if place in (0, n - 1):
+            return self.low if place == 0 else self.high
         key = int(self.keys[np.searchsorted(np.cumsum(self.counts), place, side="right")])
         edges = np.array([abs(key), abs(key) + 1], dtype=np.int64) << _DROPPED
         middle = float((edges.view(np.float64) * 0.5).sum()) if key else 0.0

@@ -137,7 +137,7 @@ def gold_recall(gold: Ragged, gold_cosines: Floats, gold_sizes: Ints, kth_best: 
 def index_recall(results: Ragged, result_cosines: Floats, kth_best: Floats, size: int) -> Floats:
     """(m,) share of the exact top K that an index returned; NaN where there is no exact top K.
 
-    results         for each query the rows of the K first distinct results, -1 for what has no vector
+    results         for each query the rows of those of the K first distinct results that have a vector
     result_cosines  (total,) the cosine of each with its query, NaN where undefined
     kth_best        (m,) the K-th best cosine, NaN where nothing can be searched
     size            |E|: K, or the number of vectors that can be searched when that is less

@@ -53,7 +53,8 @@ class EmbeddingInputs:
     @cached_property
     def has_gold(self) -> NDArray[np.bool_]:
         """(m,) True for a query with gold chunks, be they without a vector."""
-        return np.greater(self.table.gold_sizes, 0)
+        mask: NDArray[np.bool_] = self.table.gold_sizes > 0
+        return mask
 
     @cached_property
     def kth_best(self) -> Floats:
@@ -73,7 +74,7 @@ class EmbeddingInputs:
         return cosines(self.table.queries, self.table.vectors, gold.rows, gold.values)
 
     def zero_norm(self) -> Floats:
-        return (self.lengths == 0).astype(np.float64)
+        return np.where(self.lengths == 0, 1.0, 0.0)
 
     def duplicate(self) -> Floats:
         return repeated(self.table.vectors).astype(np.float64)
@@ -107,6 +108,8 @@ class EmbeddingInputs:
     def negative_means(self) -> Floats:
         """(m,) mean cosine with the other chunks, where there is gold to tell them apart."""
         table = self.table
+        if not self.has_gold.any():
+            return np.full(len(table.query_ids), np.nan)
         means = mean_other_cosines(table.queries, table.vectors, table.gold, self.gold_cosines)
         return np.where(self.has_gold, means, np.nan)
 
