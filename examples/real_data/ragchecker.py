@@ -1,0 +1,71 @@
+"""RAGChecker's logs: answers, contexts and claim verdicts, and 560 pairs of answers that people compared.
+
+    python examples/real_data/ragchecker.py FOLDER [--output OUT]
+
+FOLDER holds RAGChecker's `checking_outputs.json` and `human_labeled_data.json` (github.com/amazon-science/RAGChecker).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from rag_titan.evaluation import RAGEvaluator, ReportManager
+
+ENTAILED = "Entailment"
+
+
+def checked(folder: Path) -> list[dict[str, Any]]:
+    """The questions whose claims a checker judged against each retrieved text."""
+    results = json.loads((folder / "checking_outputs.json").read_text(encoding="utf-8"))["results"]
+    return [
+        {
+            "id": row["query_id"],
+            "question": row["query"],
+            "expected_answer": row["gt_answer"],
+            "answer": row["response"],
+            "retrieved_texts": [doc["text"] for doc in row["retrieved_context"]],
+            "context": "\n\n".join(doc["text"] for doc in row["retrieved_context"]),
+            "verified_claims": [
+                {"text": " ".join(claim), "supported": ENTAILED in verdicts}
+                for claim, verdicts in zip(row["response_claims"], row["retrieved2response"], strict=True)
+            ],
+        }
+        for row in results
+    ]
+
+
+def compared(folder: Path) -> list[dict[str, Any]]:
+    """Each of the two answers that people compared, as a query of its own."""
+    rows = json.loads((folder / "human_labeled_data.json").read_text(encoding="utf-8"))
+    return [
+        {
+            "id": f"{row['instance_id']}-{side}",
+            "question": row["query"],
+            "tags": {"dataset": row["dataset"]},
+            "expected_answer": row["gt_answer"],
+            "answer": row[side]["response"],
+        }
+        for row in rows
+        for side in ("model1", "model2")
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--output", type=Path, default=Path("ragchecker_report"))
+    args = parser.parse_args()
+    for name, queries in (("checked", checked(args.folder)), ("compared", compared(args.folder))):
+        report = RAGEvaluator(k=5).evaluate(queries=queries)
+        ReportManager().save_json(report, args.output.with_name(f"{args.output.name}_{name}.json"))
+        ReportManager().save_markdown(report, args.output.with_name(f"{args.output.name}_{name}.md"))
+        generation = report["generation"]["summary"]
+        print(name, {key: value for key, value in generation.items() if value is not None})
+        print(report["diagnosis"]["counts"])
+
+
+if __name__ == "__main__":
+    main()
