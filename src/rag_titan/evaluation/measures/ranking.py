@@ -26,7 +26,7 @@ def precision(hits: Hits) -> Floats:
     >>> precision(np.array([[True, False, False]]))
     array([0.33333333])
     """
-    return hits.sum(axis=1) / hits.shape[1]
+    return np.asarray(hits.sum(axis=1) / hits.shape[1])
 
 
 def recall(hits: Hits, relevant: Counts) -> Floats:
@@ -42,7 +42,9 @@ def f1(precision: Floats, recall: Floats) -> Floats:
 
 def first_rank(hits: Hits) -> Floats:
     """(n,) rank from 1 of the first relevant item; NaN where there is none in the first K."""
-    return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan) if hits.shape[1] else np.full(len(hits), np.nan)
+    return (
+        np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan) if hits.shape[1] else np.full(len(hits), np.nan)
+    )
 
 
 def reciprocal_rank(hits: Hits) -> Floats:
@@ -51,7 +53,8 @@ def reciprocal_rank(hits: Hits) -> Floats:
     >>> reciprocal_rank(np.array([[False, True], [False, False]]))
     array([0.5, 0. ])
     """
-    return np.nan_to_num(1.0 / first_rank(hits), nan=0.0)
+    first = first_rank(hits)
+    return np.where(np.isnan(first), 0.0, 1.0 / first)
 
 
 def hit(hits: Hits) -> Floats:
@@ -78,7 +81,9 @@ def ndcg(grades: Floats, ideal: Floats, gain: Literal["exponential", "linear"] =
     return _share(_in_order(grades * discount), _in_order(ideal * discount))
 
 
-def average_precision(hits: Hits, relevant: Counts, denominator: Literal["min", "relevant", "retrieved"] = "min") -> Floats:
+def average_precision(
+    hits: Hits, relevant: Counts, denominator: Literal["min", "relevant", "retrieved"] = "min"
+) -> Floats:
     """(n,) mean of the precision at each relevant rank, cut at K.
 
     denominator  "min": min(#relevant, K) (metrics.txt); "relevant": all relevant (trec_eval's map_cut);
@@ -102,5 +107,6 @@ def _in_order(terms: Floats) -> Floats:
 
 def _share(part: NDArray[np.generic], whole: NDArray[np.generic]) -> Floats:
     """part / whole, NaN where the whole is 0."""
-    out = np.full(len(part), np.nan)
-    return np.divide(part, whole, out=out, where=np.asarray(whole) != 0)
+    share = np.full(len(part), np.nan)
+    np.divide(part, whole, out=share, where=np.asarray(whole) != 0)
+    return share

@@ -26,8 +26,7 @@ class RerankingInputs:
     @cached_property
     def labelled_after(self) -> NDArray[np.bool_]:
         """(n,) True where the reranked list and a relevant gold chunk are given."""
-        table = self.table
-        return table.has_list("reranked") & table.gold.given & (table.relevant > 0)
+        return self.table.has_list("reranked") & (self.table.relevant > 0)
 
     @cached_property
     def paired(self) -> NDArray[np.bool_]:
@@ -53,13 +52,14 @@ class RerankingInputs:
         return ranking.ndcg(grades, self.table.ideal_grades[:, : self.k], self.table.settings.conventions.gain)
 
     def ndcg(self) -> Floats:
-        return np.where(self.labelled_after, self._ndcg(self.after), np.nan)
+        """Of all grades above 0: the relevance level is for the binary metrics."""
+        return np.where(self.table.has_list("reranked"), self._ndcg(self.after), np.nan)
 
     def reciprocal_rank(self) -> Floats:
         return np.where(self.labelled_after, ranking.reciprocal_rank(self.after >= self.level), np.nan)
 
     def ndcg_gain(self) -> Floats:
-        return np.where(self.paired, self._ndcg(self.after) - self._ndcg(self.before), np.nan)
+        return np.where(self.table.has_list("retrieved"), self.ndcg() - self._ndcg(self.before), np.nan)
 
     def mrr_gain(self) -> Floats:
         after, before = (ranking.reciprocal_rank(grades >= self.level) for grades in (self.after, self.before))
@@ -123,18 +123,21 @@ METRICS: tuple[Metric, ...] = (
         "Whether reranking brought more relevant chunks into the top K.",
     ),
     _row(
-        "first_relevant_rank_change", "First Relevant Rank Change", RerankingInputs.rank_change, "rank before - rank after",
+        "first_relevant_rank_change", "First Relevant Rank Change", RerankingInputs.rank_change,
+        "rank before - rank after",
         "Places that the first relevant chunk moved up, over the whole lists. Not scored.", SHIFT,
     ),
     _row(
         "candidate_set_preservation_rate", "Candidate Set Preservation", RerankingInputs.same_set,
         "#queries with the same chunks before and after / Q",
-        "1 when the reranker only reorders; a reranker that cuts the list gives 0, which can be meant.", RATE, (AFTER, BEFORE),
+        "1 when the reranker only reorders; a reranker that cuts the list gives 0, which can be meant.", RATE,
+        (AFTER, BEFORE),
     ),
     *(
         Metric(
             f"{quantile.name}_latency_ms", Stage.RERANKING, f"Reranking {quantile.name.upper()} Latency",
-            f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation", "The time that reranking adds to a request.",
+            f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation",
+            "The time that reranking adds to a request.",
             COST, "query", ("rerank_latency_ms",), RerankingInputs.time, quantile, "rerank_latency_ms",
         )
         for quantile in (P50, P95, P99)

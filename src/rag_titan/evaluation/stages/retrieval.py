@@ -29,11 +29,14 @@ class RetrievalInputs:
         return replace(self, k=k)
 
     @cached_property
+    def asked(self) -> NDArray[np.bool_]:
+        """(n,) True where there is a list, or where its absence counts as an empty one."""
+        return self.table.has_list("retrieved") | self.table.settings.conventions.all_topics
+
+    @cached_property
     def unmeasured(self) -> NDArray[np.bool_]:
         """(n,) True where the labels or the list are missing, or no gold chunk is relevant."""
-        table = self.table
-        asked = table.has_list("retrieved") | table.settings.conventions.all_topics
-        return ~(asked & table.gold.given & (table.relevant > 0))
+        return ~(self.asked & (self.table.relevant > 0))
 
     @cached_property
     def grades(self) -> Floats:
@@ -62,8 +65,9 @@ class RetrievalInputs:
         return self.labelled(ranking.reciprocal_rank(self.hits))
 
     def ndcg(self) -> Floats:
+        """Of all grades above 0: the relevance level is for the binary metrics."""
         ideal = self.table.ideal_grades[:, : self.k]
-        return self.labelled(ranking.ndcg(self.grades, ideal, self.table.settings.conventions.gain))
+        return np.where(self.asked, ranking.ndcg(self.grades, ideal, self.table.settings.conventions.gain), np.nan)
 
     def hit(self) -> Floats:
         return self.labelled(ranking.hit(self.hits))
@@ -97,7 +101,9 @@ class RetrievalInputs:
     def repeated(self) -> Floats:
         returned = lengths_of(self.table.heads("retrieved", self.k))
         extra = returned - self.table.distinct("retrieved", self.k)
-        return np.divide(extra, returned, out=np.full(len(extra), np.nan), where=returned > 0)
+        share = np.full(len(extra), np.nan)
+        np.divide(extra, returned, out=share, where=returned > 0)
+        return share
 
     def time(self) -> Floats:
         return self.table.amounts("retrieval_latency_ms")
@@ -110,6 +116,7 @@ class RetrievalInputs:
 
 
 Compute = Callable[[RetrievalInputs], Floats]
+Needs = tuple[str, ...]
 LISTS = "retrieved_ids|retrieved_texts"
 LABELS = (LISTS, "relevance|expected_chunk_ids")
 
@@ -117,7 +124,13 @@ TOKENS = (LISTS, "expected_evidence", "chunks", "document_text|documents")
 
 
 def _row(
-    key: str, title: str, compute: Compute, formula: str, advice: str, kind: Kind = RATE, needs: tuple[str, ...] = LABELS
+    key: str,
+    title: str,
+    compute: Compute,
+    formula: str,
+    advice: str,
+    kind: Kind = RATE,
+    needs: tuple[str, ...] = LABELS,
 ) -> Metric:
     return Metric(key, Stage.RETRIEVAL, title, formula, advice, kind, "query", needs, compute)
 
@@ -161,7 +174,8 @@ METRICS: tuple[Metric, ...] = (
         "How early the first useful result comes. A miss counts 0.",
     ),
     _row(
-        "ndcg_at_k", "nDCG@K", RetrievalInputs.ndcg, "sum_i (2^rel_i - 1) / log2(i + 1), divided by that of the best order",
+        "ndcg_at_k", "nDCG@K", RetrievalInputs.ndcg,
+        "sum_i (2^rel_i - 1) / log2(i + 1), divided by that of the best order",
         "The quality of the order where some chunks matter more than others.",
     ),
     _row(
@@ -174,7 +188,8 @@ METRICS: tuple[Metric, ...] = (
         "Whether the relevant chunks come first instead of being spread out.",
     ),
     _row(
-        "token_recall", "Token Recall", RetrievalInputs.token_recall, "|R ∩ G| / |G| over token positions of the source",
+        "token_recall", "Token Recall", RetrievalInputs.token_recall,
+        "|R ∩ G| / |G| over token positions of the source",
         "How much of the evidence was retrieved; comparable when the chunker changes.", RATE, TOKENS,
     ),
     _row(
@@ -196,7 +211,8 @@ METRICS: tuple[Metric, ...] = (
         "Needs no labels. Questions for which the search returned nothing.", FAULT_RATE, (LISTS,),
     ),
     _row(
-        "duplicate_rate_at_k", "Duplicate Rate@K", RetrievalInputs.repeated, "repeated ids among the first K returned / returned",
+        "duplicate_rate_at_k", "Duplicate Rate@K", RetrievalInputs.repeated,
+        "repeated ids among the first K returned / returned",
         "Needs no labels. Places among the first K that a chunk takes a second time.", FAULT_RATE, (LISTS,),
     ),
     *_times("", "Retrieval", RetrievalInputs.time, "The slowest one in a hundred.", (P99,)),
