@@ -1,0 +1,161 @@
+"""The JSON Schema of a report: the metrics come from the catalogue, so that it cannot lag behind."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rag_titan.evaluation.catalogue import ROWS, Rows, label_of, stage_names
+from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.scoring.gates import FAIL, PASS, UNMEASURED
+from rag_titan.evaluation.scoring.policy import (
+    ACTION_REQUIRED,
+    EVALUATED,
+    NOT_EVALUATED,
+    PROVISIONAL,
+    RATINGS,
+)
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+NUMBER: Schema = {"type": ["number", "null"]}
+TEXT: Schema = {"type": ["string", "null"]}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+SCORE: Schema = {"type": ["number", "null"], "minimum": 0, "maximum": 100}
+SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+RATING: Schema = {"enum": [*(word for _, word in RATINGS), None]}
+
+
+def report_schema(rows: Rows = ROWS) -> Schema:
+    """The schema of a report; null is "not measured" everywhere.
+
+    >>> schema = report_schema()
+    >>> summary = schema["properties"]["retrieval"]["properties"]["summary"]
+    >>> summary["properties"]["recall_at_k"]["maximum"]
+    1
+    """
+    stages = {stage: _stage(stage, [row for row in rows if row.stage == stage]) for stage in stage_names(rows)}
+    parts = {
+        "meta": _meta(),
+        "warnings": {"type": "array", "items": {"type": "string"}},
+        **stages,
+        "queries": {"type": "array", "items": _verdict()},
+        "diagnosis": _diagnosis(),
+        "root_causes": _root_causes(),
+        "scorecard": _scorecard(),
+    }
+    required = [key for key in parts if key != "queries"]
+    return {"$schema": DIALECT, "title": "A report of rag-titan", **_object(parts, required)}
+
+
+def _object(properties: Schema, required: list[str] | None = None) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+    }
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _map_of(schema: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": schema}
+
+
+def _list_of(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+def _meta() -> Schema:
+    given = {
+        "rag_titan": {"type": "string", "description": "the version that made the report"},
+        "schema": {"type": "integer", "description": "the version of this form"},
+        "k": {"type": "integer", "minimum": 1},
+        "conventions": _map_of({}),
+        "fingerprints": _map_of(TEXT),
+        "counts": _map_of(COUNT),
+        "created_at": {"type": "string"},
+    }
+    return _object(given)
+
+
+def _value(row: Metric, title: str) -> Schema:
+    limits = {"minimum": row.kind.low, "maximum": row.kind.high}
+    return {**NUMBER, **{key: limit for key, limit in limits.items() if math.isfinite(limit)}, "description": title}
+
+
+def _stage(stage: str, rows: list[Metric]) -> Schema:
+    values = {row.key: _value(row, row.title) for row in rows}
+    items = {row.item_key: _value(row, row.title) for row in rows if row.per == "query"}
+    per_query = _list_of(_object({"id": {"type": "string"}, **items}, ["id"]))
+    detail = _map_of(_object({"n": COUNT, "of": COUNT, "reason": TEXT, "ci95": {"type": ["array", "null"]}}))
+    if stage in (Stage.CHUNKING, Stage.EMBEDDING, Stage.END_TO_END):
+        known = _object({**values, "per_query": per_query, "detail": detail}, [*values, "detail"])
+    else:
+        summary = _object(values)
+        parts = {"summary": summary, "per_query": per_query, "at": _map_of(_map_of(NUMBER)), "detail": detail}
+        known = _object(parts, ["summary", "detail"])
+    return {**_or_null(known), "description": f"{label_of(stage)}; null without any data of it"}
+
+
+def _verdict() -> Schema:
+    places = [str(stage) for stage in Stage]
+    return _object(
+        {
+            "id": {"type": "string"},
+            "lost_at": {"enum": [*places, None], "description": "where its evidence, or the answer, was lost"},
+            "correct": {"type": ["boolean", "null"], "description": "null: nothing says whether the answer is right"},
+            "correct_by": {**TEXT, "description": "the rule that said so"},
+            "scenario": {"enum": ["A", "B", "C", "D", None]},
+            "why": _list_of({"type": "string"}),
+            "tags": {"type": ["object", "null"]},
+        }
+    )
+
+
+def _diagnosis() -> Schema:
+    step = _object({"stage": {"type": "string"}, "lost": COUNT, "kept": {"type": ["integer", "null"], "minimum": 0}})
+    return _object(
+        {
+            "funnel": _list_of(step),
+            "counts": _map_of(COUNT),
+            "scenarios": _map_of(COUNT),
+            "examples": _map_of(_list_of({"type": "string"})),
+        }
+    )
+
+
+def _root_causes() -> Schema:
+    failure = _object(
+        {
+            "stage": {"type": "string"},
+            "metric": {"type": "string"},
+            "observed": {"type": "number"},
+            "minimum": NUMBER,
+            "suggestion": {"type": "string"},
+        }
+    )
+    return _object({"first_failing_stage": TEXT, "failures": _list_of(failure)})
+
+
+def _scorecard() -> Schema:
+    status = {"enum": [EVALUATED, PROVISIONAL, ACTION_REQUIRED, NOT_EVALUATED]}
+    metric = _object({"value": NUMBER, "score": SCORE, "weight": {"type": "number", "minimum": 0}})
+    stage = {"label": {"type": "string"}, "score": SCORE, "rating": RATING, "coverage": SHARE}
+    gate = {
+        "stage": {"type": "string"},
+        "metric": {"type": "string"},
+        "minimum": NUMBER,
+        "value": NUMBER,
+        "status": {"enum": [PASS, FAIL, UNMEASURED]},
+    }
+    return _object(
+        {
+            "overall": _object({"score": SCORE, "rating": RATING, "status": status, "coverage": SHARE}),
+            "stages": _map_of(_object({**stage, "metrics": _map_of(metric)})),
+            "gates": _list_of(_object(gate)),
+        }
+    )
