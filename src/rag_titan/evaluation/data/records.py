@@ -1,8 +1,8 @@
-"""The dataset format, key by key: what a query, a chunk and a piece of evidence may hold.
+"""The dataset format, key by key: what a query, a chunk, a document and a piece of evidence may hold.
 
-This is the one place where the keys stand; the JSON Schema (`rag-titan schema dataset`), the check of unknown keys and
-the fast decoder derive from it. `None` means not given. An id is text here: whole numbers are turned into text on the
-slow path (`dataset.py`), which also explains what is wrong with a record that these types refuse.
+This is the one place where the keys stand; the JSON Schema (`rag-titan schema dataset`), the check of unknown keys, the
+fast decoder and the cleaner that explains what is wrong derive from it. `None` means not given. An id is text here:
+whole numbers become text in `cleaning.py`, which takes over every record that these types refuse.
 """
 
 from __future__ import annotations
@@ -11,30 +11,52 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-Id = Annotated[str, Meta(description="an id; whole numbers and text mean the same id")]
+ID = "id"
+GRADE = "grade"
+SLICE = "slice"
+
+Id = Annotated[str, Meta(description="an id; a whole number means the same as its digits", extra={"role": ID})]
+Grade = Annotated[float, Meta(extra={"role": GRADE})]
 Ids = list[Id]
-Scalar = str | float | int | bool | None
+Count = Annotated[int, Meta(ge=0)]
+Amount = Annotated[float, Meta(ge=0)]
+Scalar = str | Annotated[float, Meta(extra={"role": SLICE})] | int | bool | None
 
 
-class Evidence(Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
-    """A span ({"start", "end", "doc_id"}), a quote ({"quote", "occurrence"}), or {"any_of": [...]} of which one is enough."""
+class Evidence(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw_only=True):
+    """A quote ({"quote", "occurrence"}), a span ({"start", "end", "doc_id"}), or {"any_of": [...]}: one is enough.
 
-    quote: Annotated[str | None, Meta(description="an exact quote; must occur once, unless `occurrence` is given")] = None
-    occurrence: Annotated[int | None, Meta(description="which occurrence of the quote, from 1, over the documents in order")] = None
-    start: Annotated[int | None, Meta(description="first character in the document, from 0")] = None
-    end: Annotated[int | None, Meta(description="one past the last character")] = None
+    >>> Evidence(start=3)
+    Traceback (most recent call last):
+    ValueError: must have a quote, or start and end, or any_of
+    """
+
+    quote: Annotated[str | None, Meta(description="an exact quote; must occur once, or have an `occurrence`")] = None
+    occurrence: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="which occurrence of the quote, from 1, over the documents in order"),
+    ] = None
+    start: Annotated[Count | None, Meta(description="first character in the document, from 0")] = None
+    end: Annotated[Count | None, Meta(description="one past the last character")] = None
     doc_id: Annotated[Id | None, Meta(description="which document; needed when there are several")] = None
     any_of: Annotated[list[str | Evidence] | None, Meta(description="alternatives: one of them is enough")] = None
 
+    def __post_init__(self) -> None:
+        span = self.start is not None and self.end is not None
+        if not span and self.quote is None and self.any_of is None:
+            raise ValueError("must have a quote, or start and end, or any_of")
+        if self.start is not None and self.end is not None and self.start > self.end:
+            raise ValueError(f"must end at or after its start, got start {self.start} and end {self.end}")
 
-class Claim(Struct, gc=False, kw_only=True):
+
+class Claim(Struct, omit_defaults=True, gc=False, kw_only=True):
     """A statement of the answer and a person's verdict on it."""
 
     supported: Annotated[bool, Meta(description="the sources say so")]
     text: Annotated[str | None, Meta(description="the statement")] = None
 
 
-class Query(Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
+class Query(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw_only=True):
     """One question: gold labels, and what each part of the system logged."""
 
     id: Annotated[Id, Meta(description="unique id")]
@@ -42,7 +64,7 @@ class Query(Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
     tags: Annotated[dict[str, Scalar] | None, Meta(description="slices, such as language or tenant")] = None
 
     expected_chunk_ids: Annotated[Ids | None, Meta(description="gold chunk ids")] = None
-    relevance: Annotated[dict[str, float] | None, Meta(description="graded gold labels {chunk_id: grade}")] = None
+    relevance: Annotated[dict[Id, Grade] | None, Meta(description="graded gold labels {chunk_id: grade}")] = None
     expected_evidence: Annotated[
         list[str | Evidence] | None, Meta(description="exact quotes, or spans, that hold the answer")
     ] = None
@@ -73,7 +95,9 @@ class Query(Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
     retrieval_latency_ms: Annotated[float | None, Meta(description="the whole retrieval")] = None
     rerank_latency_ms: Annotated[float | None, Meta(description="reranking")] = None
     generation_latency_ms: Annotated[float | None, Meta(description="the model's time")] = None
-    time_to_first_token_ms: Annotated[float | None, Meta(description="from the model's start to its first token")] = None
+    time_to_first_token_ms: Annotated[float | None, Meta(description="from the model's start to the first token")] = (
+        None
+    )
     output_tokens: Annotated[float | None, Meta(description="tokens that the model wrote")] = None
     total_tokens: Annotated[float | None, Meta(description="tokens that the request used")] = None
     cost_usd: Annotated[float | None, Meta(description="cost of the request in US dollars")] = None
@@ -83,7 +107,21 @@ class Query(Struct, forbid_unknown_fields=True, gc=False, kw_only=True):
     timestamp: Annotated[str | float | None, Meta(description="when it was asked")] = None
 
 
-class Chunk(Struct, gc=False, kw_only=True):
+GOLD = (
+    "expected_chunk_ids",
+    "relevance",
+    "expected_evidence",
+    "required_evidence_ids",
+    "expected_answer",
+    "expected_answers",
+    "required_facts",
+    "expected_citations",
+    "answerable",
+)
+"""The keys of a query that a person wrote before the system ran: what `fingerprints.gold` is made of."""
+
+
+class Chunk(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw_only=True):
     """A chunk of the index."""
 
     id: Annotated[Id | None, Meta(description="unique id; default chunk_1, chunk_2, ...")] = None
@@ -91,14 +129,59 @@ class Chunk(Struct, gc=False, kw_only=True):
     start: Annotated[int | None, Meta(description="first character in the document, from 0")] = None
     end: Annotated[int | None, Meta(description="one past the last character")] = None
     doc_id: Annotated[Id | None, Meta(description="which document; needed when there are several")] = None
-    metadata: Annotated[dict[str, Any] | None, Meta(description='any keys, such as {"source": "hr.pdf", "page": 4}')] = None
+    metadata: Annotated[dict[str, Any] | None, Meta(description='any keys, as {"source": "hr.pdf", "page": 4}')] = None
 
 
-class Embeddings(Struct, gc=False, kw_only=True, forbid_unknown_fields=True):
+class Document(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw_only=True):
+    """A source text, where the documents come as a list."""
+
+    text: Annotated[str, Meta(description="the source text")]
+    id: Annotated[Id | None, Meta(description="unique id; default: `source`")] = None
+    source: Annotated[Id | None, Meta(description="the id when `id` is missing, such as hr.pdf")] = None
+    category: Annotated[str | None, Meta(description="a kind of document, for profiles and samples")] = None
+
+
+class Embeddings(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw_only=True):
     """Vectors and what the vector index holds and returned; each by id."""
 
-    vectors: Annotated[dict[str, list[float]], Meta(description="{chunk_id: vector}")]
-    query_vectors: Annotated[dict[str, list[float]] | None, Meta(description="{query_id: vector}")] = None
-    relevant_ids: Annotated[dict[str, Ids] | None, Meta(description="{query_id: gold chunk ids}")] = None
+    vectors: Annotated[dict[Id, list[float]], Meta(description="{chunk_id: vector}")]
+    query_vectors: Annotated[dict[Id, list[float]] | None, Meta(description="{query_id: vector}")] = None
+    relevant_ids: Annotated[dict[Id, Ids] | None, Meta(description="{query_id: gold chunk ids}")] = None
     indexed_ids: Annotated[Ids | None, Meta(description="chunk ids really stored in the index")] = None
-    index_results: Annotated[dict[str, Ids] | None, Meta(description="{query_id: chunk ids the index returned}")] = None
+    index_results: Annotated[dict[Id, Ids] | None, Meta(description="{query_id: chunk ids the index returned}")] = None
+
+
+class Inputs(Struct, omit_defaults=True, gc=False, kw_only=True):
+    """What `RAGEvaluator.evaluate()` takes, and what a dataset file holds. Only what is passed is scored."""
+
+    chunks: Annotated[list[str | Chunk] | None, Meta(description="the chunks of your index: texts or objects")] = None
+    queries: Annotated[list[Query] | None, Meta(description="gold labels and outputs, one object a question")] = None
+    document_text: Annotated[str | None, Meta(description="the source text of one document")] = None
+    documents: Annotated[
+        dict[Id, str] | list[Document] | None, Meta(description="the source texts of several documents: {doc_id: text}")
+    ] = None
+    embeddings: Annotated[Embeddings | None, Meta(description="vectors and vector-index results")] = None
+    max_context_tokens: Annotated[Amount | None, Meta(description="the context budget, in words")] = None
+    expected_chunks: Annotated[
+        list[str | Chunk] | None, Meta(description="ideal chunks marked by a person, for boundary_f1")
+    ] = None
+    expected_evidence: Annotated[
+        list[str | Evidence] | None, Meta(description="quotes or spans that must stay in one chunk")
+    ] = None
+    structural_blocks: Annotated[
+        list[str | Evidence] | None, Meta(description="tables, lists or code that must stay whole")
+    ] = None
+    required_metadata: Annotated[list[str] | None, Meta(description="metadata keys that every chunk must have")] = None
+    expected_metadata: Annotated[
+        dict[Id, dict[str, Any]] | None, Meta(description="correct metadata values: {chunk_id: {key: value}}")
+    ] = None
+    size_limits: Annotated[
+        tuple[Amount, Amount] | None, Meta(description="valid chunk size, in words: [least, most]")
+    ] = None
+    boundary_tolerance: Annotated[Amount | None, Meta(description="characters two boundaries may differ")] = None
+    sentence_vectors: Annotated[
+        dict[Id, list[list[float]]] | None, Meta(description="one vector per sentence: {chunk_id: [vector, ...]}")
+    ] = None
+    chunk_vectors: Annotated[
+        dict[Id, list[float]] | None, Meta(description="{chunk_id: vector}; default: the vectors in `embeddings`")
+    ] = None
