@@ -47,3 +47,27 @@ class Notices:
         more = self.counts[sentence] - len(named)
         listed = ", ".join(named) + (f" and {more} more" if more > 0 else "")
         return sentence.replace("{ids}", listed)
+
+
+@dataclass
+class Skipped:
+    """The records that were left out because they break a rule: how many, and the first of them, each with its place.
+
+    >>> skipped = Skipped()
+    >>> skipped.add("line 3: id: must be given; the object has no keys.")
+    >>> skipped.count, skipped.first
+    (1, ['line 3: id: must be given; the object has no keys.'])
+    """
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, error: str) -> None:
+        """Count a record, and remember why it was left out."""
+        self.count += 1
+        if len(self.first) < NAMED:
+            self.first.append(error)
+
+    def merge(self, other: Skipped) -> Skipped:
+        """Both together, these before the others."""
+        return Skipped(self.count + other.count, [*self.first, *other.first][:NAMED])
