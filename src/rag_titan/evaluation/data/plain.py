@@ -1,0 +1,135 @@
+"""Plain Python values, the places where they stand, and how an error names both."""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+from collections.abc import Mapping
+from itertools import islice
+from types import NoneType
+from typing import Any
+
+from msgspec import Struct
+
+from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.notices import Notices
+
+SHOWN = 40  # characters of a value that an error shows
+PLAIN = frozenset((str, int, float, bool, NoneType, list, dict))
+_MISSING = frozenset(("NaTType", "NAType"))  # what pandas writes into a cell without a value
+
+
+class Place:
+    """A place in the data: knows its name, the names of the places inside it, and where notices go.
+
+    >>> Place("queries[3]").field("retrieved_ids").item(2).where
+    'queries[3].retrieved_ids[2]'
+    >>> print(Place("line 12", ": ").field("id").error("must be text or a whole number, got null."))
+    line 12: id: must be text or a whole number, got null.
+    """
+
+    __slots__ = ("joint", "notices", "where")
+
+    def __init__(self, where: str, joint: str = ".", notices: Notices | None = None) -> None:
+        self.where = where
+        self.joint = joint
+        self.notices = notices if notices is not None else Notices()
+
+    def field(self, name: str) -> Place:
+        """A key of the object that stands here."""
+        return Place(f"{self.where}{self.joint}{name}", ".", self.notices)
+
+    def item(self, index: int) -> Place:
+        """An element, from 0, of the list that stands here."""
+        return Place(f"{self.where}[{index}]", ".", self.notices)
+
+    def key(self, key: object) -> Place:
+        """An entry of the mapping that stands here."""
+        return Place(f"{self.where}[{quoted(str(key))}]", ".", self.notices)
+
+    def error(self, rule: str) -> DatasetError:
+        """What to raise when a rule is broken here."""
+        return DatasetError(self.where, rule)
+
+
+def plain(value: Any) -> Any:
+    """numpy values, tuples, sets, dates, decimals, records and subclasses as plain Python values, one level deep.
+
+    What is none of these comes back as it is, for the cleaner to refuse.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Struct):
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        return {key: getattr(value, name) for key, name in names}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if kind.__name__ in _MISSING:
+        return None
+    return _plain_by_method(value)
+
+
+def _plain_by_method(value: Any) -> Any:
+    for method in ("tolist", "to_pylist", "as_py", "isoformat"):  # numpy, Arrow arrays, Arrow scalars, dates
+        if callable(getattr(value, method, None)):
+            turned = getattr(value, method)()
+            if type(turned) is not type(value):
+                return plain(turned)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)  # a set has no order; a sorted one is the same in every process
+    if isinstance(value, numbers.Number) and not isinstance(value, numbers.Complex | int):
+        return float(value)  # type: ignore[arg-type]  # a Decimal
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return list(value) if isinstance(value, tuple | range) else value
+
+
+def shown(value: Any) -> str:
+    """A value as an error names it.
+
+    >>> [shown(v) for v in (None, 3, "c1", [1], {"a": 1}, float("nan"))]
+    ['null', 'the number 3', 'the text "c1"', 'a list', 'an object', 'NaN']
+    """
+    value = plain(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, int | float):
+        return f"the number {value!r}" if abs(value) < 10**SHOWN else f"a number of more than {SHOWN} digits"
+    if isinstance(value, str):
+        return f"the text {quoted(value)}"
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return f"a {type(value).__name__}"
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes as one would write it in JSON, cut when it is long; always printable as UTF-8."""
+    return json.dumps(_short(without_surrogates(text)), ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def keys_of(value: Mapping[Any, Any]) -> str:
+    """The keys of a record as an error lists them."""
+    keys = [_short(without_surrogates(str(key))) for key in islice(value, 8)]
+    more = len(value) - len(keys)
+    if len(keys) < 2:
+        return f"the key {keys[0]}" if keys else "no keys"
+    return f"the keys {', '.join(keys)}" + (f" and {more} more" if more else "")
+
+
+def without_surrogates(text: str) -> str:
+    """The same text, pairs of surrogates joined and lone ones replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
