@@ -1,0 +1,206 @@
+"""64-bit hashes of texts and records, many at once: are ids unique, and are two runs of the same data?
+
+The hashes depend on the bytes alone, so that processes and machines agree on them. They are for accidents, not attacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from msgspec.json import Encoder
+from numpy.typing import NDArray
+
+from rag_titan.evaluation.data.records import GOLD, Chunk, Query
+
+Hashes = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_WORD = 8
+_KEPT = np.array([(1 << 8 * n) - 1 for n in range(_WORD + 1)], dtype=np.uint64)  # the first n bytes of a word
+_ODD, _STEP, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_ENCODER = Encoder(order="sorted")
+
+
+def text_hashes(texts: Sequence[str]) -> Hashes:
+    """(n,) one hash a text; equal texts have equal hashes in every process.
+
+    >>> a, b, c = text_hashes(["q1", "q2", "q1"]).tolist()
+    >>> a == c, a == b
+    (True, False)
+    """
+    if not texts:
+        return np.zeros(0, dtype=np.uint64)
+    data = "\n".join(texts).encode()
+    ends = _line_ends(data)
+    if len(ends) == len(texts) - 1:
+        return _hashes_of_spans(data, np.concatenate(([0], ends + 1)), np.concatenate((ends, [len(data)])))
+    lengths = np.array([len(text.encode()) for text in texts])  # a line break inside an id
+    ends = np.cumsum(lengths)
+    return _hashes_of_spans("".join(texts).encode(), ends - lengths, ends)
+
+
+def _record_hashes(records: Iterable[Any]) -> Hashes:
+    """(n,) one hash a record, of its JSON."""
+    data = _ENCODER.encode_lines(records)
+    ends = _line_ends(data)
+    return _hashes_of_spans(data, np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends, ends)
+
+
+def _line_ends(data: bytes) -> Ints:
+    return np.flatnonzero(np.frombuffer(data, dtype=np.uint8) == ord("\n"))
+
+
+def _hashes_of_spans(data: bytes, starts: Ints, ends: Ints) -> Hashes:
+    """(n,) the hash of data[start:end] for each of n spans: eight bytes of all spans at a time.
+
+    Each step is (h xor word) * odd, and a shift.
+    """
+    words = np.ndarray(len(data) + 1, dtype="<u8", buffer=data + bytes(_WORD), strides=(1,))
+    left = ends - starts
+    hashes = left.astype(np.uint64) * _ODD
+    rows, at = np.arange(len(starts)), starts
+    while len(rows):
+        word = words[at] & _KEPT[np.minimum(left, _WORD)]
+        mixed = (hashes[rows] ^ word) * _STEP
+        hashes[rows] = mixed ^ (mixed >> np.uint64(29))
+        more = left > _WORD
+        rows, at, left = rows[more], at[more] + _WORD, left[more] - _WORD
+    return _mixed(hashes)
+
+
+def _mixed(hashes: Hashes) -> Hashes:
+    """The finaliser of splitmix64 (Steele, Lea and Flood 2014): every bit of a hash touches all others."""
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * _STEP
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * _LAST
+    return hashes ^ (hashes >> np.uint64(31))
+
+
+class HashLog:
+    """Hashes of all ids of a run, 8 bytes each, to be asked at the end which came more than once.
+
+    >>> log = HashLog()
+    >>> log.add(text_hashes(["q1", "q2"]))
+    >>> log.add(text_hashes(["q3", "q1"]))
+    >>> log.repeated().tolist() == text_hashes(["q1"]).tolist()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Hashes] = []
+
+    def add(self, hashes: Hashes) -> None:
+        """Remember the hashes of a batch."""
+        self._parts.append(hashes)
+
+    def repeated(self) -> Hashes:
+        """The hashes that came more than once, each once, rising; the log is empty afterwards."""
+        every = np.empty(sum(map(len, self._parts)), dtype=np.uint64)
+        end = len(every)
+        while self._parts:  # from the last part on, each being let go when it is copied
+            part = self._parts.pop()
+            every[end - len(part) : end] = part
+            end -= len(part)
+        every.sort()
+        return np.unique(every[1:][every[1:] == every[:-1]])
+
+
+class SeenHashes:
+    """Hashes of all ids so far, 8 bytes each, to be asked after every batch which of its ids came before.
+
+    Kept as few sorted runs of rising length, each at least four times as long as the next (a log-structured merge tree:
+    O'Neil and others 1996).
+
+    >>> seen = SeenHashes()
+    >>> seen.add(text_hashes(["q1", "q2", "q1"])).tolist(), seen.add(text_hashes(["q2", "q3"])).tolist()
+    ([False, False, True], [True, False])
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[Hashes] = []
+
+    def add(self, hashes: Hashes) -> Mask:
+        """(n,) True where an earlier hash of this or an earlier batch is the same; remembers them all."""
+        order = np.argsort(hashes, kind="stable")
+        rising = hashes[order]
+        again = np.zeros(len(hashes), dtype=bool)
+        again[1:] = rising[1:] == rising[:-1]
+        new = ~again
+        for run in self._runs:
+            places = np.minimum(np.searchsorted(run, rising), len(run) - 1)
+            again |= run[places] == rising
+        if len(rising):
+            self._keep(rising[new])
+        seen = np.empty(len(hashes), dtype=bool)
+        seen[order] = again
+        return seen
+
+    def _keep(self, run: Hashes) -> None:
+        while self._runs and len(self._runs[-1]) < 4 * len(run):
+            run = np.concatenate((self._runs.pop(), run))
+            run.sort(kind="stable")
+        self._runs.append(run)
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What a set of records is, whatever their order: the sum of their hashes, modulo 2^64.
+
+    >>> a, b = Query(id="a", answerable=True), Query(id="b")
+    >>> gold_fingerprint([a]).merge(gold_fingerprint([b])) == gold_fingerprint([b, a])
+    True
+    >>> gold_fingerprint([a]).text == gold_fingerprint([Query(id="a", answerable=False)]).text
+    False
+    """
+
+    total: int = 0
+
+    @classmethod
+    def of(cls, hashes: Hashes) -> Fingerprint:
+        """From one hash a record."""
+        return cls(int(hashes.sum(dtype=np.uint64)))
+
+    def merge(self, other: Fingerprint) -> Fingerprint:
+        """The fingerprint of both sets together."""
+        return Fingerprint((self.total + other.total) % 2**64)
+
+    @property
+    def text(self) -> str:
+        """16 hexadecimal digits."""
+        return f"{self.total:016x}"
+
+
+def chunk_fingerprint(chunks: Iterable[Chunk]) -> Fingerprint:
+    """Of the chunks' ids, texts and places; metadata do not count."""
+    return Fingerprint.of(_record_hashes(map(attrgetter("id", "text", "start", "end", "doc_id"), chunks)))
+
+
+def query_fingerprint(queries: Iterable[Query]) -> Fingerprint:
+    """Of which questions were asked: their ids and texts."""
+    return Fingerprint.of(_record_hashes(map(attrgetter("id", "question"), queries)))
+
+
+def gold_fingerprint(queries: Sequence[Query]) -> Fingerprint:
+    """Of all that a person wrote about each query (`records.GOLD`), with the query's id; lists count as sets."""
+    ids = text_hashes([query.id for query in queries])
+    total = Fingerprint()
+    for salt, name in zip(text_hashes(GOLD), GOLD, strict=True):
+        column: list[Any] = list(map(attrgetter(name), queries))
+        missing = column.count(None)
+        if missing < len(column):
+            owners = ids if not missing else ids[[value is not None for value in column]]
+            hashes = _record_hashes([_as_set(value) for value in column if value is not None])
+            total = total.merge(Fingerprint.of(_mixed(hashes ^ ((owners ^ salt) * _ODD))))
+    return total
+
+
+def _as_set(value: Any) -> Any:
+    if type(value) is not list or len(value) < 2:
+        return value
+    if set(map(type, value)) == {str}:
+        return sorted(set(value))
+    return sorted(value, key=_ENCODER.encode)
