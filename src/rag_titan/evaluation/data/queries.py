@@ -1,0 +1,214 @@
+"""The queries of a dataset, batch by batch: each id once, gold labels that agree, memory bounded by the batch."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.decoding import Intake
+from rag_titan.evaluation.data.fingerprint import (
+    Fingerprint,
+    Hashes,
+    HashLog,
+    SeenHashes,
+    gold_fingerprint,
+    query_fingerprint,
+    text_hashes,
+)
+from rag_titan.evaluation.data.notices import Notices, Skipped
+from rag_titan.evaluation.data.plain import Place, quoted
+from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.data.rows import BLOCK, Naming, Rows
+
+_UNIQUE = "Query ids must be unique."
+
+
+class QuerySource:
+    """Queries that can be read again and again, from memory or from a file.
+
+    given    False where no queries were passed at all
+    notices  warnings of the latest pass; complete when it is through
+    skipped  the bad records that the latest pass left out
+    count    how many queries the latest pass has read so far
+    asked    fingerprint of which questions these were
+    gold     fingerprint of what a person wrote about them
+
+    >>> from rag_titan.evaluation.data.decoding import QUERIES
+    >>> from rag_titan.evaluation.data.rows import ValueRows
+    >>> source = QuerySource(ValueRows.of_list(QUERIES, [{"id": 1}, {"id": 2}, {"id": "1"}], "queries"))
+    >>> for batch in source.batches(2):
+    ...     print([query.id for query in batch])
+    Traceback (most recent call last):
+    rag_titan.errors.DatasetError: queries[2].id: duplicate id "1", as in queries[0]. Query ids must be unique.
+    """
+
+    def __init__(self, rows: Rows[Query], *, given: bool = True, skip_bad_records: bool = False) -> None:
+        self.given = given
+        self.notices = Notices()
+        self.skipped = Skipped()
+        self.count = 0
+        self.asked = Fingerprint()
+        self.gold = Fingerprint()
+        self._rows = rows
+        self._skip = skip_bad_records
+        self._unique = False  # known from an earlier pass
+
+    @property
+    def share(self) -> float | None:
+        """How much of the current pass is done, 0..1; None where nobody can say."""
+        return self._rows.share
+
+    def batches(self, size: int) -> Iterator[list[Query]]:
+        """All queries, `size` at a time, the last batch with what is left.
+
+        Raises DatasetError at a bad record, or leaves it out. Two queries with the same id are found at once within a
+        batch, and at the end of the pass over all batches (8 bytes are kept for each id).
+        """
+        intake = Intake(skip=self._skip)
+        self.notices, self.skipped, self.count = intake.notices, intake.skipped, 0
+        self.asked = self.gold = Fingerprint()
+        log = _Ids(self._rows.naming, intake, look=not self._unique)
+        for numbers, queries in self._blocks(size, intake):
+            kept = log.unique(*_agreeing(numbers, queries, self._rows.naming, intake))
+            if kept:
+                self._take(kept)
+                yield kept
+            del queries, kept
+        if not self._unique and not self._skip:
+            self._name_repeated(log.repeated())
+            self._unique = True
+
+    def _take(self, queries: list[Query]) -> None:
+        self.count += len(queries)
+        self.asked = self.asked.merge(query_fingerprint(queries))
+        self.gold = self.gold.merge(gold_fingerprint(queries))
+
+    def _blocks(self, size: int, intake: Intake) -> Iterator[tuple[list[int], list[Query]]]:
+        """The rows in blocks of `size`.
+
+        No garbage is collected while a batch is decoded: that makes many lists and no circle, and looking through them
+        all again and again takes a fifth of the time.
+        """
+        numbers: list[int] = []
+        queries: list[Query] = []
+        collecting = gc.isenabled()
+        try:
+            gc.disable()
+            for block_numbers, block in self._rows.read(intake):
+                numbers.extend(block_numbers)
+                queries.extend(block)
+                while len(queries) >= size:
+                    batch = numbers[:size], queries[:size]
+                    del numbers[:size], queries[:size], block
+                    if collecting:
+                        gc.enable()
+                    yield batch
+                    del batch
+                    gc.disable()
+                    block = ()
+        finally:
+            if collecting:
+                gc.enable()
+        if queries:
+            yield numbers, queries
+
+    def _name_repeated(self, repeated: Hashes) -> None:
+        """Read everything once more to name two queries with the same id, if the hashes did not just collide."""
+        if not len(repeated):
+            return
+        first: dict[str, int] = {}
+        naming = self._rows.naming
+        for numbers, queries in self._rows.read(Intake(skip=self._skip)):
+            ids = [query.id for query in queries]
+            for i in np.flatnonzero(np.isin(text_hashes(ids), repeated)).tolist():
+                if ids[i] in first:
+                    raise _duplicate(naming, ids[i], numbers[i], first[ids[i]])
+                first[ids[i]] = numbers[i]
+
+
+class ReadyRows:
+    """Queries that are clean already."""
+
+    def __init__(self, queries: Sequence[Query]) -> None:
+        self.naming = Naming("queries[", "]")
+        self._queries = queries
+
+    @property
+    def share(self) -> float | None:
+        """Unknown."""
+        return None
+
+    def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[Query]]]:
+        """Blocks of queries, each with its number."""
+        for start in range(0, len(self._queries), BLOCK):
+            block = self._queries[start : start + BLOCK]
+            yield range(start, start + len(block)), block
+
+
+class _Ids:
+    """The ids of one pass: none may come twice."""
+
+    def __init__(self, naming: Naming, intake: Intake, look: bool) -> None:
+        self._naming = naming
+        self._intake = intake
+        self._look = look
+        self._log = HashLog()
+        self._seen = SeenHashes()
+
+    def unique(self, numbers: Sequence[int], queries: list[Query]) -> list[Query]:
+        """The queries whose ids did not come before: all of them, or DatasetError, unless bad records are left out."""
+        if not self._look and not self._intake.skip:
+            return queries
+        ids = [query.id for query in queries]
+        if self._intake.skip:
+            again = self._seen.add(text_hashes(ids))
+            for i in np.flatnonzero(again).tolist():
+                self._intake.skipped.add(str(_duplicate(self._naming, ids[i], numbers[i])))
+            return [query for query, repeats in zip(queries, again.tolist(), strict=True) if not repeats]
+        if len(set(ids)) < len(ids):
+            first: dict[str, int] = {}
+            for number, name in zip(numbers, ids, strict=True):
+                if first.setdefault(name, number) != number:
+                    raise _duplicate(self._naming, name, number, first[name])
+        self._log.add(text_hashes(ids))
+        return queries
+
+    def repeated(self) -> Hashes:
+        """The hashes of ids that came in more than one batch."""
+        return self._log.repeated()
+
+
+def _duplicate(naming: Naming, name: str, number: int, first: int | None = None) -> DatasetError:
+    also = f", as in {naming.where(first)}" if first is not None else ", which came before"
+    return naming.place(number, Notices()).field("id").error(f"duplicate id {quoted(name)}{also}. {_UNIQUE}")
+
+
+def _agreeing(
+    numbers: list[int], queries: list[Query], naming: Naming, intake: Intake
+) -> tuple[list[int], list[Query]]:
+    """The queries whose `relevance` and `expected_chunk_ids` do not contradict each other."""
+    both = [i for i, query in enumerate(queries) if query.relevance and query.expected_chunk_ids]
+    wrong = set()
+    for i in both:
+        error = _conflict(queries[i], naming.place(numbers[i], intake.notices))
+        if error is not None:
+            if not intake.skip:
+                raise error
+            intake.skipped.add(str(error))
+            wrong.add(i)
+    if not wrong:
+        return numbers, queries
+    kept = [i for i in range(len(queries)) if i not in wrong]
+    return [numbers[i] for i in kept], [queries[i] for i in kept]
+
+
+def _conflict(query: Query, place: Place) -> DatasetError | None:
+    grades = query.relevance or {}
+    for name in query.expected_chunk_ids or ():
+        if not grades.get(name, 1) > 0:
+            rule = f"must be above 0, got {grades[name]:g} although expected_chunk_ids has the id. Remove one of them."
+            return place.field("relevance").key(name).error(rule)
+    return None
