@@ -1,0 +1,228 @@
+"""Files and standard input, compressed or not: JSON Lines -> records, JSON -> its parts."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import shutil
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Generic, TypeVar
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import decode
+
+from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.decoding import Intake, RecordDecoder, RecordKind, from_json
+from rag_titan.evaluation.data.malformed import utf8
+from rag_titan.evaluation.data.plain import Place
+from rag_titan.evaluation.data.records import Inputs
+from rag_titan.evaluation.data.rows import Naming
+
+T = TypeVar("T", bound=Struct)
+
+STDIN = "-"
+_BLOCK = 1 << 20
+_IN_MEMORY = 1 << 26  # of standard input; more of it goes into a temporary file
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_FOREIGN = {
+    b"PAR1": "a Parquet file. Give it a name that ends in .parquet.",
+    b"PK\x03\x04": "a zip archive. Unpack it first.",
+    b"\xff\xfe": "UTF-16 text. Save it as UTF-8.",
+    b"\xfe\xff": "UTF-16 text. Save it as UTF-8.",
+    b"BZh": "a bzip2 archive. Unpack it, or pack it with gzip.",
+    b"\xfd7zXZ": "an xz archive. Unpack it, or pack it with gzip.",
+    b"\x28\xb5\x2f\xfd": "a zstandard archive. Unpack it, or pack it with gzip.",
+}
+
+
+class File:
+    """A file that can be read several times, or standard input ("-"), which is kept for that.
+
+    What is compressed with gzip is decompressed, whatever its name. `name` is how errors call it.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.is_stdin = str(path) == STDIN
+        self.name = "standard input" if self.is_stdin else self.path.name or str(path)
+        self._kept: IO[bytes] | None = None
+        self._stream: IO[bytes] | None = None
+        self._size = 0
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """The content from its start; what the system refuses, and a broken archive, is a DatasetError."""
+        try:
+            with self._raw() as raw:
+                self._stream, packed = raw, raw.read(2) == _GZIP
+                raw.seek(0)
+                yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
+        except FileNotFoundError:
+            raise DatasetError(
+                str(self.path), "must be a file or a folder, got nothing there. Check the path."
+            ) from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise DatasetError(self.name, f"must be whole, got a broken gzip file ({error}). Write it again.") from None
+        except OSError as error:
+            raise DatasetError(str(self.path), f"must be readable, got: {error.strerror or error}.") from None
+        finally:
+            self._stream = None
+
+    @property
+    def share(self) -> float | None:
+        """How much of the file has been read in the current pass, 0..1."""
+        if self._stream is None or self._stream.closed or not self._size:
+            return None
+        return min(1.0, self._stream.tell() / self._size)
+
+    @contextmanager
+    def _raw(self) -> Iterator[IO[bytes]]:
+        if not self.is_stdin and self.path.is_file():
+            with self.path.open("rb") as stream:
+                self._size = self.path.stat().st_size
+                yield stream
+        else:
+            if self._kept is None:
+                self._kept = self._spooled()
+            self._kept.seek(0)
+            yield self._kept
+
+    def _spooled(self) -> IO[bytes]:
+        """What can be read only once (standard input, a pipe), kept in memory or a temporary file."""
+        kept: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # type: ignore[assignment]
+        if self.is_stdin:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+        else:
+            with self.path.open("rb") as stream:
+                shutil.copyfileobj(stream, kept)
+        self._size = kept.tell()
+        return kept
+
+
+def head_of(file: File) -> bytes:
+    """The first part of a file, without a byte order mark; DatasetError when it is empty or no text."""
+    with file.open() as stream:
+        return checked_start(stream.read(_BLOCK), file.name)
+
+
+def checked_start(data: bytes, name: str) -> bytes:
+    """The same bytes without a byte order mark; DatasetError when they are no UTF-8 text by the look of them."""
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise DatasetError(name, f"must be JSON as UTF-8 text, got {what}")
+    if b"\0" in data[:1024]:
+        raise DatasetError(
+            name, "must be JSON as UTF-8 text, got zero bytes: binary data, or UTF-16. Save it as UTF-8."
+        )
+    data = data.removeprefix(_BOM)
+    if not data.strip():
+        raise DatasetError(name, "must hold at least one record, got an empty file.")
+    return data
+
+
+class LineRows(Generic[T]):
+    """The records of a JSON Lines file; a record's number is its line, from 1."""
+
+    def __init__(self, kind: RecordKind[T], file: File, before: str = "") -> None:
+        self.kind = kind
+        self.file = file
+        self.naming = Naming(f"{before}line ", joint=": ", first=1)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the file has been read in the current pass, 0..1."""
+        return self.file.share
+
+    def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[T]]]:
+        """Blocks of records, each with its line."""
+        decoder = RecordDecoder(self.kind, lambda number: self.naming.place(number, intake.notices), intake)
+        first = 1
+        for block in self._blocks():
+            yield decoder.lines(block, first)
+            first += block.count(b"\n")
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Blocks of whole lines. Empty lines at the very end of the file are none."""
+        with self.file.open() as stream:
+            data = checked_start(stream.read(_BLOCK), self.file.name)
+            self._check_form(data)
+            parts: list[bytes] = []
+            while data:
+                cut = _end_of_lines(data)
+                if cut:
+                    yield b"".join((*parts, data[:cut]))
+                    parts.clear()
+                parts.append(data[cut:])
+                data = stream.read(_BLOCK)
+            rest = b"".join(parts)
+            if rest.strip():
+                yield rest
+
+    def _check_form(self, start: bytes) -> None:
+        """Refuse a file that is one JSON value over many lines, or a whole dataset in one line."""
+        line = start.lstrip().partition(b"\n")[0].strip()
+        many = line in (b"{", b"[") or line.startswith(b"[")
+        if many or _is_dataset(line):
+            rule = "must hold one object a line, got a single JSON value. Give it a name that ends in .json."
+            raise DatasetError(self.file.name, rule)
+
+
+def _end_of_lines(data: bytes) -> int:
+    """Where the last line that is not empty ends; 0 where none ends."""
+    cut = data.rfind(b"\n") + 1
+    if cut < 2 or data[cut - 2] not in b"\n\r \t":
+        return cut
+    end = len(data[:cut].rstrip())
+    return data.find(b"\n", end) + 1 if end else 0
+
+
+def _is_dataset(line: bytes) -> bool:
+    try:
+        keys = decode(line, type=dict[str, Raw])
+    except (DecodeError, RecursionError):
+        return False
+    return "id" not in keys and "queries" in keys
+
+
+def is_lines(file: File) -> bool:
+    """True where a file without a telling name holds JSON Lines: its first line alone is a record."""
+    line = head_of(file).lstrip().partition(b"\n")[0]
+    try:
+        keys = decode(line, type=dict[str, Raw])
+    except (DecodeError, RecursionError):
+        return False
+    return "id" in keys or not keys.keys() & set(Inputs.__struct_fields__)
+
+
+def read_json(file: File) -> tuple[Any, bool]:
+    """The value of a JSON file one level deep, and whether its parts are still JSON texts (msgspec.Raw).
+
+    They are not when the file holds what only Python writes (NaN, Infinity, lone surrogates).
+    """
+    with file.open() as stream:
+        data = checked_start(stream.read(), file.name)
+    try:
+        return decode(data, type=dict[str, Raw] | list[Raw]), True
+    except (DecodeError, RecursionError):
+        pass
+    text = utf8(data, file.name)
+    try:
+        return from_json(text, Place(file.name)), False
+    except RecursionError:
+        raise DatasetError(file.name, "must not be nested so deep that Python cannot follow.") from None
+    except DatasetError:
+        if is_lines(file) and b"\n" in data.strip():
+            rule = "must hold a single JSON value, got one object a line. Give it a name that ends in .jsonl."
+            raise DatasetError(file.name, rule) from None
+        raise
+
+
+def read_bytes(file: File) -> io.BytesIO:
+    """The whole content, decompressed."""
+    with file.open() as stream:
+        return io.BytesIO(stream.read())

@@ -1,0 +1,168 @@
+"""Paths -> Dataset: a JSON file, JSON Lines or Parquet of queries, standard input, or a folder of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import decode
+
+from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.dataset import Dataset, assembled
+from rag_titan.evaluation.data.decoding import CHUNKS, DOCUMENTS, QUERIES, RecordKind
+from rag_titan.evaluation.data.files import File, LineRows, is_lines, read_json
+from rag_titan.evaluation.data.parquet import parquet_rows
+from rag_titan.evaluation.data.plain import quoted, shown
+from rag_titan.evaluation.data.queries import QuerySource, ReadyRows
+from rag_titan.evaluation.data.rows import ValueRows
+from rag_titan.evaluation.data.vectors import load_npz
+
+T = TypeVar("T", bound=Struct)
+
+_FORMS = {".json": "json", ".jsonl": "lines", ".ndjson": "lines", ".parquet": "parquet"}
+_KINDS: dict[str, RecordKind[Any]] = {"queries": QUERIES, "chunks": CHUNKS, "documents": DOCUMENTS}
+_BATCH = 4096
+
+
+def open_dataset(
+    path: str | Path,
+    *,
+    chunks: str | Path | None = None,
+    documents: str | Path | None = None,
+    skip_bad_records: bool = False,
+) -> Dataset:
+    """A dataset of which the queries are read in batches, so that it may be larger than memory.
+
+    path              the JSON file of `evaluate()`'s inputs (or a list of queries); JSON Lines (.jsonl, .ndjson) or
+                      Parquet of queries; "-" for standard input; or a folder of queries, chunks and documents
+                      (.jsonl, .ndjson, .json or .parquet), embeddings.npz, and dataset.json for everything else
+    chunks            a file of chunks, instead of those that `path` has
+    documents         a file of documents, instead of those that `path` has
+    skip_bad_records  leave out, count and list bad records instead of stopping at the first
+
+    Any of these but .npz may be compressed with gzip. Raises DatasetError with the place: the line, the row or the
+    element, and the key.
+    """
+    inputs = _folder(Path(path)) if str(path) != "-" and Path(path).is_dir() else _single(File(path))
+    for name, other in (("chunks", chunks), ("documents", documents)):
+        if other is not None:
+            inputs[name] = _records(name, File(other))
+            inputs |= {"document_text": None} if name == "documents" else {}
+    return assembled(inputs, skip_bad_records)
+
+
+def read_dataset(path: str | Path, *, skip_bad_records: bool = False) -> Dataset:
+    """Everything that a file or folder holds, checked and in memory; see `open_dataset` for what it may be.
+
+    `RAGEvaluator().evaluate(**read_dataset(path))` evaluates it.
+    """
+    dataset = open_dataset(path, skip_bad_records=skip_bad_records)
+    if not dataset.queries.given:
+        return dataset
+    queries = [query for batch in dataset.queries.batches(_BATCH) for query in batch]
+    notices, skipped = dataset.notices, dataset.skipped
+    intake = replace(dataset.intake, notices=notices, skipped=skipped)
+    return replace(dataset, queries=QuerySource(ReadyRows(queries)), intake=intake)
+
+
+def _single(file: File) -> dict[str, Any]:
+    """The inputs in one file."""
+    form = _form(file)
+    if form == "lines":
+        return {"queries": LineRows(QUERIES, file)}
+    if form == "parquet":
+        return {"queries": parquet_rows(QUERIES, file)}
+    value, encoded = read_json(file)
+    if isinstance(value, list):
+        return {"queries": ValueRows.of_list(QUERIES, value, "queries", encoded)}
+    return _inputs(file, value, encoded)
+
+
+def _inputs(file: File, value: Any, encoded: bool) -> dict[str, Any]:
+    """The inputs in the object of a JSON file."""
+    if not isinstance(value, dict):
+        raise DatasetError(file.name, f"must hold an object of inputs or a list of queries, got {shown(value)}.")
+    if "id" in value and "queries" not in value:
+        rule = (
+            "must hold an object of inputs or a list of queries, got a single query. Write [{...}], or name it .jsonl."
+        )
+        raise DatasetError(file.name, rule)
+    inputs = {name: _input(name, part, encoded) for name, part in value.items() if name != "$schema"}
+    return {name: part for name, part in inputs.items() if part is not None}
+
+
+def _input(name: str, part: Any, encoded: bool) -> Any:
+    """A part of the object: lists of records stay JSON text until they are decoded one by one."""
+    if name in _KINDS and encoded:
+        try:
+            part, records = decode(part, type=list[Raw]), True
+        except DecodeError:
+            part, records = decode(part), False
+        return ValueRows.of_list(_KINDS[name], part, name, encoded=True) if records else part
+    return decode(part) if encoded else part
+
+
+def _folder(folder: Path) -> dict[str, Any]:
+    """The inputs in the files of a folder."""
+    inputs: dict[str, Any] = {}
+    options = _only(folder, "dataset", (".json",))
+    if options is not None:
+        inputs |= _inputs(File(options), *read_json(File(options)))
+    sources: list[tuple[str, Path | None, Callable[[str, File], Any]]] = [
+        (name, _only(folder, name, tuple(_FORMS)), _records) for name in _KINDS
+    ]
+    sources.append(("embeddings", _only(folder, "embeddings", (".npz",)), lambda _, file: load_npz(file.path)))
+    for name, path, read in sources:
+        if path is None:
+            continue
+        if name in inputs:
+            raise DatasetError(
+                name, f"must be given once, got it in dataset.json and in {path.name}. Remove one of them."
+            )
+        inputs[name] = read(name, File(path))
+    if not inputs:
+        looked = "queries.jsonl, chunks.jsonl, documents.jsonl (or .json, .parquet), embeddings.npz, dataset.json"
+        raise DatasetError(str(folder), f"must be a folder with {looked}; got none of them.")
+    return inputs
+
+
+def _only(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
+    """The one file of that name, whatever its form."""
+    names = [f"{stem}{suffix}{packed}" for suffix in suffixes for packed in ("", ".gz")]
+    found = [folder / name for name in names if (folder / name).exists()]
+    if len(found) > 1:
+        rule = f"must be there once, got {' and '.join(path.name for path in found)}. Remove all but one."
+        raise DatasetError(str(folder / stem), rule)
+    return found[0] if found else None
+
+
+def _records(name: str, file: File) -> Any:
+    """The records of one file of queries, chunks or documents."""
+    kind, form = _KINDS[name], _form(file)
+    if form == "lines":
+        return LineRows(kind, file, f"{file.name} ")
+    if form == "parquet":
+        return parquet_rows(kind, file)
+    value, encoded = read_json(file)
+    if isinstance(value, list):
+        return ValueRows.of_list(kind, value, name, encoded)
+    if name == "documents" and isinstance(value, dict):
+        return {key: decode(text) for key, text in value.items()} if encoded else value
+    raise DatasetError(file.name, f"must hold a list of {name}, got {shown(value)}.")
+
+
+def _form(file: File) -> str:
+    """json, lines or parquet: by the name, else by the first line."""
+    suffixes = [suffix.lower() for suffix in file.path.suffixes if suffix.lower() != ".gz"]
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in _FORMS:
+        return _FORMS[suffix]
+    if suffix in (".csv", ".tsv", ".xlsx", ".yaml", ".yml", ".txt", ".npz", ".zip"):
+        known = ", ".join(_FORMS)
+        raise DatasetError(
+            file.name, f"must be one of {known} (or .gz of them), got {quoted(suffix)}. Convert it first."
+        )
+    return "lines" if is_lines(file) else "json"
