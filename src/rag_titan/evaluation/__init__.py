@@ -1,0 +1,47 @@
+"""Score a logged RAG run at all seven stages, from data that you pass; no model is called."""
+
+from rag_titan.errors import DatasetError, MissingExtraError, RagTitanError, SettingsError, UnknownMetricError
+from rag_titan.evaluation.catalogue import CATALOGUE
+from rag_titan.evaluation.conventions import PRESETS, Conventions
+from rag_titan.evaluation.data.read import read_dataset
+from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
+from rag_titan.evaluation.evaluator import RAGEvaluator
+from rag_titan.evaluation.metric import Kind, Metric, Reduce, Stage
+from rag_titan.evaluation.reports.manager import ReportManager
+from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
+from rag_titan.evaluation.stage_evaluators import (
+    AugmentationEvaluator,
+    ChunkEvaluator,
+    EmbeddingEvaluator,
+    EndToEndEvaluator,
+    GenerationEvaluator,
+    RerankingEvaluator,
+    RetrievalEvaluator,
+)
+
+__all__ = [
+    "CATALOGUE",
+    "PRESETS",
+    "AugmentationEvaluator",
+    "ChunkEvaluator",
+    "Conventions",
+    "DatasetError",
+    "EmbeddingEvaluator",
+    "EndToEndEvaluator",
+    "GenerationEvaluator",
+    "Kind",
+    "Metric",
+    "MissingExtraError",
+    "RAGEvaluator",
+    "RagTitanError",
+    "Reduce",
+    "ReportManager",
+    "RerankingEvaluator",
+    "RetrievalEvaluator",
+    "RootCauseAnalyzer",
+    "ScoreAggregator",
+    "SettingsError",
+    "Stage",
+    "UnknownMetricError",
+    "read_dataset",
+]

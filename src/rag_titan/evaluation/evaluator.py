@@ -17,12 +17,13 @@ from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.dataset import Dataset, dataset_from
 from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.parquet import QueryWriter
 from rag_titan.evaluation.data.read import open_dataset
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.metric import Metric, Stage
-from rag_titan.evaluation.partial import Partial, Plan, cut_rows, partial_of
+from rag_titan.evaluation.partial import QUERY_STAGES, Partial, Plan, cut_rows, partial_of
 from rag_titan.evaluation.plugins import installed_metrics
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stages.chunking import EVIDENCE_KEYS, ChunkingInputs, chunking_evidence
@@ -112,11 +113,15 @@ class RAGEvaluator:
     ) -> dict[str, Any]:
         """The report on a validated dataset."""
         run = _Run(self, dataset, per_query)
-        for queries in dataset.queries.batches(BATCH):
-            run.add(partial_of(queries, run.plan))
-            if progress is not None:
-                progress(run.partial.queries)
-        return run.report()
+        try:
+            for queries in dataset.queries.batches(BATCH):
+                run.add(partial_of(queries, run.plan))
+                if progress is not None:
+                    progress(run.partial.queries)
+            return run.report()
+        except BaseException:
+            run.discard()
+            raise
 
     def unmeasured(self, stage: Stage) -> dict[str, Any]:
         """The part of a stage for which no data were given: every value None."""
@@ -133,20 +138,32 @@ class _Run:
         self.notices = Notices()
         self.partial = Partial()
         self.keep_rows = per_query == "report"
-        self.writer = None if per_query in (None, "report") else QueryWriter(Path(str(per_query)))
+        self.to_file = not (self.keep_rows or per_query is None)
         self.vectors = None if dataset.embeddings is None else vector_table(dataset.embeddings, self.notices)
         self.plan = self._plan()
+        self.writer = QueryWriter(Path(str(per_query)), self._columns()) if self.to_file else None
+
+    def _columns(self) -> list[str]:
+        per_query = {stage: item_keys(rows) for stage, rows in self.plan.rows.items() if stage in QUERY_STAGES}
+        return [f"{stage}.{key}" for stage, keys in per_query.items() for key in keys]
+
+    def discard(self) -> None:
+        """The evaluation failed: leave no half-written file."""
+        if self.writer is not None:
+            self.writer.discard()
 
     def _plan(self) -> Plan:
         evaluator, options, chunks = self.evaluator, self.dataset.options, self.dataset.chunks
-        documents = Documents.of(self.dataset.documents, tokenizer=evaluator.conventions.tokenizer)
+        dataset, tokenizer = self.dataset, evaluator.conventions.tokenizer
+        many = dataset.documents if dataset.document_text is None else None
+        documents = Documents.of(many, dataset.document_text, tokenizer)
         return Plan(
             settings=Settings(evaluator.k, evaluator.also_at, evaluator.conventions, options.max_context_tokens),
             rows={stage: tuple(row for row in evaluator.rows if row.stage == stage) for stage in evaluator.stages},
             corpus=Corpus(chunks or (), documents, chunks is not None, self.notices),
             indexed=None if self.vectors is None else self.vectors.indexed,
             evidence_of_chunks=options.expected_evidence is None,
-            keep_rows=self.keep_rows or self.writer is not None,
+            keep_rows=self.keep_rows or self.to_file,
             vector_queries=frozenset(() if self.vectors is None else self.vectors.query_ids),
         )
 

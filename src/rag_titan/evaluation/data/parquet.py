@@ -1,14 +1,17 @@
-"""Parquet files -> records; the only file that imports pyarrow (extra `parquet`)."""
+"""Parquet files -> records, and lists per query -> Parquet; the only file that imports pyarrow (extra `parquet`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from rag_titan.errors import DatasetError, MissingExtraError
+from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
 from rag_titan.evaluation.data.decoding import RecordKind
 from rag_titan.evaluation.data.files import File, read_bytes
 from rag_titan.evaluation.data.frames import arrow_records, records_of
@@ -61,3 +64,54 @@ def _explained(file: File) -> Iterator[None]:
     except (ValueError, OSError, NotImplementedError) as error:  # ArrowInvalid, broken UTF-8, broken pages, no codec
         first = str(error).partition("\n")[0]
         raise DatasetError(file.name, f"must be a Parquet file ({first}). Write it again.") from None
+
+
+class QueryWriter:
+    """Lists per query -> one Parquet file, a batch at a time: a row a query, a column `stage.key` for each metric.
+
+    The file appears at its place when it is complete, so that nobody reads half of it.
+
+    path     where it goes; missing folders are made
+    numbers  the columns of metric values, in order
+
+    Raises MissingExtraError without pyarrow, and SettingsError where the file cannot be written.
+    """
+
+    def __init__(self, path: Path, numbers: Sequence[str]) -> None:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise MissingExtraError("pyarrow", "parquet") from None
+        texts = [(name, pa.string()) for name in ("lost_at", "correct_by", "scenario", "tags")]
+        lists = [("correct", pa.bool_()), ("why", pa.list_(pa.string()))]
+        self.path = path
+        self._numbers = list(numbers)
+        self._schema = pa.schema([("id", pa.string()), *texts, *lists, *((name, pa.float64()) for name in numbers)])
+        self._unfinished = path.with_name(f".{path.name}.unfinished")
+        self._batch: Any = pa.RecordBatch.from_pylist
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._writer = pq.ParquetWriter(str(self._unfinished), self._schema)
+        except OSError as error:
+            raise SettingsError(f"{path}: must be a file that can be written, got {error.strerror or error}.") from None
+
+    def write(self, rows: Mapping[str, Sequence[Mapping[str, Any]]], verdicts: Sequence[Mapping[str, Any]]) -> None:
+        """One batch: {stage: [{"id", key: value}]} and the verdicts of the same queries, in the same order."""
+        records = []
+        for i, verdict in enumerate(verdicts):
+            record = {**verdict, "tags": json.dumps(verdict["tags"]) if verdict["tags"] else None}
+            for stage, of_stage in rows.items():
+                record |= {f"{stage}.{key}": value for key, value in of_stage[i].items() if key != "id"}
+            records.append(record)
+        self._writer.write_batch(self._batch(records, schema=self._schema))
+
+    def close(self) -> None:
+        """Put the file in its place."""
+        self._writer.close()
+        os.replace(self._unfinished, self.path)
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        self._writer.close()
+        self._unfinished.unlink(missing_ok=True)
