@@ -18,6 +18,7 @@ from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
 
 Mask = NDArray[np.bool_]
 Items = Sequence[str | Evidence]
+FEWER = -1
 
 
 @dataclass(frozen=True)
@@ -160,8 +161,6 @@ def _options(item: str | Evidence, number: int, where: str, documents: Documents
 def _quote(item: Evidence, number: int, where: str, documents: Documents) -> _Option:
     if item.quote is None or not item.quote.strip():
         raise DatasetError(where, "must be a quote with words, or a span with `start` and `end`, got neither.")
-    if item.occurrence is not None and item.occurrence < 1:
-        raise DatasetError(f"{where}.occurrence", f"counts from 1, got {item.occurrence}.")
     return _Option(number, item.quote, -1, -1, _document(item, where, documents), item.occurrence or 0)
 
 
@@ -196,7 +195,7 @@ def _document(item: Evidence, where: str, documents: Documents) -> int:
 
 
 def _placed(options: Sequence[_Option], documents: Documents) -> tuple[Ints, Ints, Ints]:
-    """(o,) starts, ends, and how often each quote was found (1 for a span)."""
+    """(o,) starts, ends, and how often each quote was found: 1 for a span, FEWER than its `occurrence` says."""
     starts, ends, within, which = (
         np.array([getattr(option, name) for option in options], dtype=np.int64)
         for name in ("start", "end", "within", "occurrence")
@@ -205,7 +204,8 @@ def _placed(options: Sequence[_Option], documents: Documents) -> tuple[Ints, Int
     quotes = np.flatnonzero(starts < 0)
     if len(quotes) and documents.given:
         found = documents.place([options[i].text or "" for i in quotes.tolist()], within[quotes], which[quotes])
-        starts[quotes], ends[quotes], counts[quotes] = found.starts, found.ends, found.counts
+        fewer = (found.starts < 0) & (which[quotes] > 0) & (found.counts > 0)
+        starts[quotes], ends[quotes], counts[quotes] = found.starts, found.ends, np.where(fewer, FEWER, found.counts)
     return starts, ends, counts
 
 
@@ -219,12 +219,9 @@ def _marked(places: Ints, n: int) -> Mask:
 def _tell(notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[str], key: str) -> None:
     owners, open_ones = table.owner[table.item], table.starts < 0
     for mask, what in (
-        (open_ones & (counts == 0), "is in no document"),
-        (open_ones & (counts == 1), "occurs less often than its `occurrence` says"),
-        (
-            open_ones & (counts > 1),
-            "occurs more than once in the documents; say which `occurrence` is meant, or give a span",
-        ),
+        (counts == 0, "is in no document"),
+        (counts == FEWER, "occurs less often than its `occurrence` says"),
+        (counts > 0, "occurs more than once in the documents; say which `occurrence` is meant, or give a span"),
     ):
-        named = [names[i] for i in np.unique(owners[mask]).tolist()]
+        named = [names[i] for i in np.unique(owners[open_ones & mask]).tolist()]
         notices.add(f"{key}: a quote of {{ids}} {what}. Span metrics are not measured there.", named)

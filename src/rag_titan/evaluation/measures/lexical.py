@@ -17,7 +17,8 @@ Floats = NDArray[np.float64]
 _CODE_BITS = 32
 _CODE = (1 << _CODE_BITS) - 1
 _WORDS = 1 << 16  # words of lists that are compared at a time, unless one group has more
-_PAIRS = 1 << 20  # pairs, and words that they share, held at a time
+_PAIRS = 1 << 20  # words shared by pairs that are held at a time
+_DENSE = 4  # up to this many possible pairs for each shared word they are counted in a table
 
 
 def word_sets(lists: Ragged) -> Ragged:
@@ -109,7 +110,7 @@ def _means_of_groups(lists: Ragged, edges: Ints) -> Floats:
     filled = np.bincount(groups[words.sizes > 0], minlength=len(edges) - 1)
     room = edges[1:][groups] - np.arange(len(lists))  # the list itself and the later ones of its group
     later = np.bincount(words.rows, weights=words.later, minlength=len(lists)).astype(np.int64)
-    cost, sums, start = offsets_of(room + later), np.zeros(len(lists)), 0
+    cost, sums, start = offsets_of(1 + later), np.zeros(len(lists)), 0
     while start < len(lists):
         stop = max(start + 1, int(np.searchsorted(cost, cost[start] + _PAIRS, side="right")) - 1)
         sums[start:stop] = _sums_with_later(words, room, start, stop)
@@ -143,9 +144,16 @@ def _sums_with_later(words: _Words, room: Ints, start: int, stop: int) -> Floats
     at += np.arange(len(at))
     bases = offsets_of(room[start:stop])
     shift = bases[:-1] - np.arange(start, stop)  # list j stands at shift[i] + j in the row of list i
-    both = np.bincount(np.repeat(shift[rows], counts) + words.sharing[at], minlength=int(bases[-1]))
-    met = np.flatnonzero(both)
-    of_row = np.repeat(np.arange(stop - start), room[start:stop])[met]
-    index = both[met] / (words.sizes[of_row + start] + words.sizes[met - shift[of_row]] - both[met])
+    slots = np.repeat(shift[rows], counts) + words.sharing[at]
+    if int(bases[-1]) <= _DENSE * len(slots):
+        counted = np.bincount(slots, minlength=int(bases[-1]))
+        met = np.flatnonzero(counted)
+        both, of_row = counted[met], np.repeat(np.arange(stop - start), room[start:stop])[met]
+    else:
+        slots.sort()
+        first = np.flatnonzero(np.diff(slots, prepend=-1) > 0)
+        met, both = slots[first], np.diff(first, append=len(slots))
+        of_row = np.searchsorted(bases, met, side="right") - 1
+    index = both / (words.sizes[of_row + start] + words.sizes[met - shift[of_row]] - both)
     sums: Floats = np.bincount(of_row, weights=index, minlength=stop - start).astype(np.float64)
     return sums
