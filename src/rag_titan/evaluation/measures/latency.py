@@ -12,7 +12,6 @@ Floats = NDArray[np.float64]
 
 EXACT_UP_TO = 1_000_000
 _DROPPED = 43  # bits of a float64 below its sign, its exponent and the first 9 bits of its mantissa
-_NORMAL = 1 << 9  # the first bucket of normal numbers; those below it are smaller than 2.3e-308
 RELATIVE_ERROR = 2.0**-10
 
 
@@ -20,8 +19,8 @@ class Sample:
     """The measured values of a metric, and their quantiles.
 
     Up to 1,000,000 values they are kept (8 bytes each) and quantiles are exact. Above that number, and by that number
-    alone, they are counted in buckets, each 2^-9 of its lower edge wide, so that a value is known to 0.1 %; zero and
-    what is below 2.3e-308 share one bucket. A quantile depends on the values only: not on their order or their batches.
+    alone, they are counted in buckets, each 2^-9 of its lower edge wide, so that a value is known to 0.1 % (below
+    2.3e-308 to 5e-311; zero is zero). A quantile depends on the values only: not on their order or their batches.
     Buckets of equal relative width that merge by adding: DDSketch (Masson, Rim, Lee 2019); buckets read from the bits
     of the number: HdrHistogram (Tene). Values may be negative (the buckets are mirrored); infinite ones are refused.
 
@@ -115,7 +114,6 @@ class _Buckets:
     @classmethod
     def of(cls, values: Floats) -> _Buckets:
         bits = np.abs(values).view(np.int64) >> _DROPPED
-        bits[bits < _NORMAL] = 0
         keys, counts = np.unique(np.where(values < 0, -bits, bits).astype(np.int32), return_counts=True)
         return cls(keys, counts.astype(np.int64), float(values.min()), float(values.max()))
 
