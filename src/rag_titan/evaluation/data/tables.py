@@ -89,6 +89,7 @@ class QueryTable:
         self.queries = queries
         self.vocabulary = vocabulary if vocabulary is not None else Vocabulary()
         self.corpus = corpus if corpus is not None else Corpus()
+        self.indexed_chunks = len(self.corpus.chunks)  # behind these stand the logged texts that are no chunk
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()
         self.ids = [q.id for q in queries]
@@ -283,7 +284,7 @@ class QueryTable:
     @cached_property
     def contexts(self) -> Contexts:
         """The text that the model was given, as far as it is known."""
-        ids = [c if self.corpus.chunks or not c else None for c in self.lists("context")]
+        ids = [c if self.corpus.given or not c else None for c in self.lists("context")]
         contexts = Contexts(self.column("context"), ids, self.corpus.text_of, self.vocabulary)
         sentence = "the text of a chunk in `context_ids` is not known, so grounding is not measured, for query {ids}."
         self.notices.add(sentence, [self.ids[i] for i in np.flatnonzero(contexts.wordless).tolist()])

@@ -75,5 +75,9 @@ class Correctness:
         return np.select([wrong, right], [0.0, 1.0], np.nan)
 
     def _short_reference(self) -> Floats:
+        """Right where it meets a short reference; wrong where it meets none of them and there is no longer one."""
         scores = self.inputs.short_answer_scores(SHORT_REFERENCE)
-        return np.where(np.isnan(scores), np.nan, scores >= self.enough - SLACK)
+        pairs = self.inputs.table.answers.pairs
+        longer = np.bincount(pairs.rows, weights=pairs.reference_tokens > SHORT_REFERENCE, minlength=len(scores)) > 0
+        right = scores >= self.enough - SLACK
+        return np.where(np.isnan(scores) | (longer & ~right), np.nan, right)

@@ -1,8 +1,8 @@
 """The evidence funnel: at which step of the pipeline each question's evidence was lost.
 
-A step keeps the evidence while every quote is whole in one of its chunks (of `any_of`: one of them); with gold ids only,
-while at least one of them is left. What a later step still has was not lost before it: the loss is placed right after
-the last step that is seen to have the evidence.
+A step keeps the evidence while every quote is whole in one of its chunks (of `any_of`: one of them); with gold ids
+only, while at least one of them is left. What a later step still has was not lost before it: the loss is placed right
+after the last step that is seen to have the evidence.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ class Funnel:
 
     @cached_property
     def kept(self) -> Floats:
-        """(n, steps) 1 where the step has the evidence, 0 where it has not, NaN where the step or labels are missing."""
+        """(n, steps) 1 where the step has the evidence, 0 where not, NaN where the step or the labels are missing."""
         columns = (self._chunked(), self._indexed(), self._retrieved(), self._reranked(), self._in_context())
         return np.column_stack(columns) if len(self.table) else np.empty((0, len(STEPS)))
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """(n,) True where at least one step says something of the evidence."""
-        known: NDArray[np.bool_] = ~np.isnan(self.kept).all(axis=1)
-        return known
+        return np.asarray(~np.isnan(self.kept).all(axis=1), dtype=bool)
 
     @cached_property
     def lost_step(self) -> NDArray[np.int64]:
@@ -61,23 +60,46 @@ class Funnel:
         """True where some query has quotes or spans as evidence."""
         return any(self.table.column("expected_evidence"))
 
+    @cached_property
+    def unjudged(self) -> NDArray[np.bool_]:
+        """(m,) True for evidence that is in no document and in no chunk, or whose words are not known.
+
+        A wrong quote is no loss of the system's.
+        """
+        evidence = self.table.spans.evidence
+        wordless = np.array([text is None for text in evidence.texts], dtype=bool)
+        nowhere = evidence.documents.given & ~evidence.placed & (self.table.spans.holders.lengths == 0)
+        unknown = np.bincount(evidence.item[wordless], minlength=len(nowhere)) > 0
+        return np.asarray(nowhere | unknown, dtype=bool)
+
+    def unreadable(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """True for a chunk of which no text is known."""
+        blind = np.append(self.table.spans.layout.wordless, True)  # an unknown chunk (-1) reads the last
+        return np.asarray(blind[codes], dtype=bool)
+
     def _chunked(self) -> Floats:
         """Is every quote whole in one chunk of the chunk table? Only quotes can say so."""
         if not (self.by_quotes and self.table.corpus.given):
             return np.full(len(self.table), np.nan)
-        return self._all_items(self.table.spans.anywhere(), np.zeros(len(self.table), dtype=bool))
+        every = np.arange(self.table.indexed_chunks)
+        return self._in_chunks(every, unsure=bool(self.unreadable(every).any()))
+
+    def _in_chunks(self, codes: NDArray[np.int64], unsure: bool) -> Floats:
+        """(n,) is every quote whole in one of these chunks? `unsure`: there are more, whose texts are not known."""
+        holders = self.table.spans.holders
+        held = holders.sums(np.isin(holders.values, codes)) > 0
+        return self._all_items(held, np.full(len(self.table), unsure))
 
     def _indexed(self) -> Floats:
         if self.indexed is None:
             return np.full(len(self.table), np.nan)
-        indexed = self.indexed
-        by_ids = [float(any(chunk in indexed for chunk in gold)) if gold else np.nan for gold in self.table.gold.by_id]
+        indexed, level = self.indexed, self.table.settings.conventions.relevance_level
+        found = [any(g >= level and chunk in indexed for chunk, g in gold.items()) for gold in self.table.gold.by_id]
+        by_ids = np.where(self.table.relevant > 0, np.array(found, dtype=np.float64), np.nan)
         if not self.by_quotes:
-            return np.array(by_ids)
-        codes = {code for chunk, code in self.table.corpus.codes.items() if chunk in indexed}
-        holders = self.table.spans.holders
-        held = holders.sums(np.isin(holders.values, np.fromiter(codes, np.int64, len(codes)))) > 0
-        by_quotes = self._all_items(held, np.zeros(len(self.table), dtype=bool))
+            return by_ids
+        codes = np.array([self.table.corpus.codes.get(chunk, -1) for chunk in indexed], dtype=np.int64)
+        by_quotes = self._in_chunks(codes, unsure=bool(self.unreadable(codes).any()))
         return np.where(np.isnan(by_quotes), by_ids, by_quotes)
 
     def _retrieved(self) -> Floats:
@@ -103,15 +125,14 @@ class Funnel:
         lists = [NO_IDS if ids is None else ids for ids in self.table.column("context_ids")]
         kept = self._kept(lists, self._any_gold(lists), given) if given.any() else np.full(len(self.table), np.nan)
         if self.by_quotes:
-            for i in np.flatnonzero(self.table.given("context") & ~given).tolist():
+            for i in np.flatnonzero(self.table.given("context") & np.isnan(kept)).tolist():
                 kept[i] = self._in_text(i)
         return kept
 
     def _top(self, grades: Floats) -> NDArray[np.bool_]:
         """(n,) True where a relevant chunk stands in the top K of a grade matrix."""
         level = self.table.settings.conventions.relevance_level
-        found: NDArray[np.bool_] = (grades[:, : self.table.settings.k] >= level).any(axis=1)
-        return found
+        return np.asarray((grades[:, : self.table.settings.k] >= level).any(axis=1), dtype=bool)
 
     def _any_gold(self, lists: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
         """(n,) True where a relevant chunk is in the list."""
@@ -128,7 +149,7 @@ class Funnel:
         for item in range(first, last):
             options = evidence.texts[evidence.options[item] : evidence.options[item + 1]]
             if not any(text is not None and normal_text(text) in context for text in options):
-                return 0.0
+                return float("nan") if self.unjudged[item] else 0.0
         return 1.0
 
     def _kept(
@@ -139,20 +160,13 @@ class Funnel:
         if not self.by_quotes:
             return kept
         codes = self.table.codes([ids[: self.table.settings.k] for ids in lists] if cut else lists)
-        by_quotes = self._all_items(self.table.spans.whole(codes), codes.sums(self._unreadable(codes.values)) > 0)
+        by_quotes = self._all_items(self.table.spans.whole(codes), codes.sums(self.unreadable(codes.values)) > 0)
         return np.where(given & ~np.isnan(by_quotes), by_quotes, kept)
-
-    def _unreadable(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """True for a chunk of which no text is known."""
-        blind = np.append(self.table.spans.layout.wordless, True)  # an unknown chunk (-1) reads the last
-        return blind[codes]
 
     def _all_items(self, whole: NDArray[np.bool_], unsure: NDArray[np.bool_]) -> Floats:
         """(n,) 1 where all evidence items are whole; 0 where one is not; NaN where that cannot be said."""
         evidence, n = self.table.spans.evidence, len(self.table)
-        lost = ~whole
-        missing = evidence.documents.given & ~evidence.placed & (self.table.spans.holders.lengths == 0)
-        nowhere = np.bincount(evidence.owner[missing], minlength=n) > 0  # a wrong quote is no loss of the system's
-        failed = np.bincount(evidence.owner[lost], minlength=n) > 0
+        unknown = np.bincount(evidence.owner[self.unjudged & ~whole], minlength=n) > 0
+        failed = np.bincount(evidence.owner[~whole], minlength=n) > 0
         answer = np.where(failed, 0.0, 1.0)
-        return np.where(~evidence.labelled | nowhere | (failed & unsure), np.nan, answer)
+        return np.where(~evidence.labelled | unknown | (failed & unsure), np.nan, answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -48,23 +48,39 @@ def listed(items: list[str]) -> str:
     return ", ".join(items[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _missing_quotes(verdicts: Verdicts, i: int, lists: str | None) -> list[str]:
-    """The quotes of query i that are whole in no chunk at all (`lists` None), or in none of that list."""
-    table = verdicts.funnel.table
-    if not verdicts.funnel.by_quotes:
+def _quotes(verdicts: Verdicts, i: int, ids: Sequence[str]) -> list[int]:
+    """The evidence items of query i if these chunks can be judged by quotes, else none."""
+    funnel = verdicts.funnel
+    if not funnel.by_quotes:
         return []
-    spans = table.spans
-    own = [] if lists is None else (table.lists(lists)[i] or [])
-    if lists == "retrieved" and not table.has_list("reranked")[i]:
-        own = table.ranked("retrieved", table.settings.k)[i]
-    codes = {table.corpus.codes.get(chunk, -1) for chunk in own}
-    missing = []
-    for item in range(spans.evidence.items[i], spans.evidence.items[i + 1]):
-        holders = spans.holders.values[spans.holders.offsets[item] : spans.holders.offsets[item + 1]].tolist()
-        if not (holders if lists is None else codes.intersection(holders)):
-            first = spans.evidence.options[item]
-            missing.append(f"“{shortened(spans.evidence.texts[first] or 'a span')}”")
-    return missing
+    evidence = funnel.table.spans.evidence
+    items = list(range(evidence.items[i], evidence.items[i + 1]))
+    unreadable = funnel.unreadable(funnel.table.codes([ids]).values).any()
+    return [] if unreadable or funnel.unjudged[items].any() else items
+
+
+def _holders(verdicts: Verdicts, item: int) -> list[str]:
+    """The chunks in which an evidence item is whole."""
+    table, holders = verdicts.funnel.table, verdicts.funnel.table.spans.holders
+    codes = holders.values[holders.offsets[item] : holders.offsets[item + 1]]
+    return [table.corpus.chunks[code].id or "" for code in codes.tolist()]
+
+
+def _quote(verdicts: Verdicts, item: int) -> str:
+    evidence = verdicts.funnel.table.spans.evidence
+    return f"“{shortened(evidence.texts[evidence.options[item]] or 'a span')}”"
+
+
+def _missing_quotes(verdicts: Verdicts, i: int, name: str, ids: Sequence[str], k: int | None = None) -> list[str]:
+    """The quotes of query i that are whole in none of the first k chunks; `name` says what list these are of."""
+    told = []
+    for item in _quotes(verdicts, i, ids):
+        ranks = sorted((_rank(ids, chunk) or 0, chunk) for chunk in _holders(verdicts, item) if chunk in ids)
+        if not ranks:
+            told.append(f"{_quote(verdicts, item)} is whole in none of the {name} chunks")
+        elif k is not None and ranks[0][0] > k:
+            told.append(f"{_quote(verdicts, item)} is whole in chunk {ranks[0][1]}, at rank {ranks[0][0]}, K is {k}")
+    return told
 
 
 def _gold_ids(verdicts: Verdicts, i: int) -> list[str]:
@@ -73,12 +89,13 @@ def _gold_ids(verdicts: Verdicts, i: int) -> list[str]:
     return sorted(chunk for chunk, grade in table.gold.by_id[i].items() if grade >= level)
 
 
-def _rank(ids: list[str], wanted: str) -> int | None:
+def _rank(ids: Sequence[str], wanted: str) -> int | None:
     return list(dict.fromkeys(ids)).index(wanted) + 1 if wanted in ids else None
 
 
 def _chunking(verdicts: Verdicts, i: int) -> list[str]:
-    return [f"no chunk holds {quote} whole" for quote in _missing_quotes(verdicts, i, None)]
+    cut = [item for item in _quotes(verdicts, i, ()) if not _holders(verdicts, item)]
+    return [f"no chunk holds {_quote(verdicts, item)} whole" for item in cut]
 
 
 def _embedding(verdicts: Verdicts, i: int) -> list[str]:
@@ -91,51 +108,43 @@ def _retrieval(verdicts: Verdicts, i: int) -> list[str]:
     whole = table.lists("retrieved")[i] or []
     if not whole:
         return ["the search returned nothing"]
-    reranked = bool(table.has_list("reranked")[i])
-    limit = "" if reranked else f", K is {table.settings.k}"
-    told = []
-    for chunk in _gold_ids(verdicts, i)[:NAMED]:
+    k = None if table.has_list("reranked")[i] else table.settings.k
+    told = _missing_quotes(verdicts, i, "retrieved", whole, k)
+    for chunk in _gold_ids(verdicts, i)[: NAMED if not told else 0]:
         rank = _rank(whole, chunk)
+        limit = "" if k is None else f", K is {k}"
         told.append(
             f"gold chunk {chunk} is not among the {len(whole)} retrieved" if rank is None
             else f"gold chunk {chunk} is at rank {rank}{limit}"
         )  # fmt: skip
-    return told or [
-        f"{quote} is whole in none of the retrieved chunks" for quote in _missing_quotes(verdicts, i, "retrieved")
-    ]
+    return told
 
 
 def _reranking(verdicts: Verdicts, i: int) -> list[str]:
     table = verdicts.funnel.table
     before, after = table.lists("retrieved")[i] or [], table.lists("reranked")[i] or []
-    told = []
-    for chunk in _gold_ids(verdicts, i)[:NAMED]:
+    told = _missing_quotes(verdicts, i, "reranked", after, table.settings.k)
+    for chunk in _gold_ids(verdicts, i)[: NAMED if not told else 0]:
         rank, was = _rank(after, chunk), _rank(before, chunk)
         came = f" from rank {was}" if was else ""
         told.append(
             f"gold chunk {chunk} was dropped by the reranker{came}" if rank is None
             else f"gold chunk {chunk} went{came} to rank {rank}, K is {table.settings.k}"
         )  # fmt: skip
-    return told or [
-        f"{quote} is whole in none of the reranked chunks" for quote in _missing_quotes(verdicts, i, "reranked")
-    ]
+    return told
 
 
 def _augmentation(verdicts: Verdicts, i: int) -> list[str]:
     table = verdicts.funnel.table
     context = table.lists("context")[i]
-    told = []
-    for chunk in _gold_ids(verdicts, i)[:NAMED]:
-        if context is not None and chunk not in context:
-            rank = _rank(table.lists("reranked")[i] or table.lists("retrieved")[i] or [], chunk)
-            came = f" (it was at rank {rank})" if rank else ""
-            told.append(f"gold chunk {chunk} is not in the context{came}")
-    quotes = _missing_quotes(verdicts, i, "context") if context is not None else []
-    return (
-        told
-        or [f"{quote} is whole in no chunk of the context" for quote in quotes]
-        or ["the context lacks the evidence"]
-    )
+    if context is None:
+        return ["the context lacks the evidence"]
+    told = _missing_quotes(verdicts, i, "context", context)
+    for chunk in _gold_ids(verdicts, i)[: NAMED if not told else 0]:
+        rank = _rank(table.lists("reranked")[i] or table.lists("retrieved")[i] or [], chunk)
+        came = f" (it was at rank {rank})" if rank else ""
+        told.append(f"gold chunk {chunk} is not in the context{came}")
+    return told
 
 
 def _request(verdicts: Verdicts, i: int) -> list[str]:

@@ -58,7 +58,7 @@ class Verdicts:
     @cached_property
     def scenarios(self) -> list[str | None]:
         """(n,) whitepaper, section 1: A right with its evidence, B wrong in spite of it, C wrong without, D refused
-        without; None where that cannot be said."""
+        without; None where that cannot be said, and where an error took the answer's place."""
         arrived, wrong = self.funnel.arrived, self.correct == 0
         refused = self.funnel.table.flags("abstained") == 1
         rules = (
@@ -67,7 +67,7 @@ class Verdicts:
             (arrived == 0) & refused,
             (arrived == 0) & wrong,
         )
-        codes = np.select([*rules, np.ones(len(wrong), dtype=bool)], [0, 1, 2, 3, 4])
+        codes = np.where(self.answers.broken, len(rules), np.select(rules, range(len(rules)), len(rules)))
         names = ("A", "B", "D", "C", None)
         return [names[code] for code in codes.tolist()]
 
@@ -120,7 +120,7 @@ class VerdictTally:
             unjudged=int(np.isnan(correct).sum()),
             failed=int(verdicts.failed.sum()),
             known=int(funnel.known.sum()),
-            lost=int((funnel.lost_step >= 0).sum()),
+            lost=int(((verdicts.lost_at >= 0) & (verdicts.lost_at < len(STEPS))).sum()),
             errors=int(verdicts.answers.broken.sum()),
         )
         tally.scenarios.update(name for name in verdicts.scenarios if name)
