@@ -18,6 +18,7 @@ from rag_titan.evaluation.stages.generation import GenerationInputs
 
 SHORT_REFERENCE = 10
 F1_ENOUGH = 0.75
+ASKED = ("error", "task_success", "verified_claims", "required_facts", "answerable", "expected_answer", "expected_answers")
 RULES = ("error", "task_success", "verified_claims", "required_facts", "abstention", "short_reference")
 
 
@@ -59,6 +60,8 @@ class Correctness:
     def _votes(self) -> Floats:
         """(n, rules) what each rule says: 1, 0, or NaN where it has nothing to say."""
         inputs, table = self.inputs, self.inputs.table
+        if not any(table.given(key).any() for key in ASKED):
+            return np.full((len(table), len(RULES)), np.nan)
         supported, facts = inputs.claim_support(), inputs.fact_coverage()
         claims = np.where(np.isnan(supported), np.nan, (supported == 1) & ~(facts < 1))
         every_fact = np.where(np.isnan(facts), np.nan, facts == 1)

@@ -48,6 +48,10 @@ class RetrievalInputs:
         """(n, k) True where a relevant chunk stands."""
         return self.grades >= self.table.settings.conventions.relevance_level
 
+    @property
+    def _nothing(self) -> Floats:
+        return np.full(len(self.table), np.nan)
+
     def labelled(self, values: Floats) -> Floats:
         """The values, NaN where they are not measured."""
         return np.where(self.unmeasured, np.nan, values)
@@ -77,22 +81,24 @@ class RetrievalInputs:
         return self.labelled(ranking.average_precision(self.hits, self.table.relevant, denominator))
 
     @cached_property
-    def scores(self) -> ListScores:
-        """Token metrics of the top k."""
+    def scores(self) -> ListScores | None:
+        """Token metrics of the top k; None where no query has evidence."""
+        if not self.table.given("expected_evidence").any():
+            return None
         lists = self.table.codes(self.table.ranked("retrieved", self.k))
         return self.table.spans.scores(lists, self.table.has_list("retrieved"))
 
     def token_recall(self) -> Floats:
-        return self.scores.recall
+        return self._nothing if self.scores is None else self.scores.recall
 
     def token_precision(self) -> Floats:
-        return self.scores.precision
+        return self._nothing if self.scores is None else self.scores.precision
 
     def token_iou(self) -> Floats:
-        return self.scores.iou
+        return self._nothing if self.scores is None else self.scores.iou
 
     def complete_evidence(self) -> Floats:
-        return self.scores.complete
+        return self._nothing if self.scores is None else self.scores.complete
 
     def empty(self) -> Floats:
         empty = lengths_of(self.table.heads("retrieved", self.k)) == 0
