@@ -2,7 +2,7 @@
 
     python examples/real_data/autorag.py FOLDER [--k 5] [--output OUT]
 
-FOLDER is an AutoRAG project folder (github.com/Marker-Inc-Korea/AutoRAG): `result_project/` and `corpus_data_sample.parquet`.
+FOLDER is an AutoRAG project (github.com/Marker-Inc-Korea/AutoRAG): `result_project/` and `corpus_data_sample.parquet`.
 AutoRAG's own recall of the search and of the reranker is printed beside ours.
 """
 

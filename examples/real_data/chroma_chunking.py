@@ -1,6 +1,6 @@
 """Which chunk size keeps the evidence whole? Chroma's corpora and questions, with spans as gold labels.
 
-    python examples/real_data/chroma_chunking.py FOLDER [--words 150] [--overlap 0] [--corpus state_of_the_union] [--output OUT]
+    python examples/real_data/chroma_chunking.py FOLDER [--words 150] [--overlap 0] [--corpus NAME] [--output OUT]
 
 FOLDER holds Chroma's `*.md` corpora and `questions_df.csv` (github.com/brandonstarxel/chunking_evaluation). The chunks
 are windows of words; the search is TF-IDF over them, so that the report has retrieval figures as well.

@@ -42,13 +42,13 @@ def compared(folder: Path) -> list[dict[str, Any]]:
     rows = json.loads((folder / "human_labeled_data.json").read_text(encoding="utf-8"))
     return [
         {
-            "id": f"{row['instance_id']}-{side}",
+            "id": f"{number}-{side}",
             "question": row["query"],
             "tags": {"dataset": row["dataset"]},
             "expected_answer": row["gt_answer"],
             "answer": row[side]["response"],
         }
-        for row in rows
+        for number, row in enumerate(rows)
         for side in ("model1", "model2")
     ]
 
