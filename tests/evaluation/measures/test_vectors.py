@@ -78,6 +78,12 @@ def test_repeated(rows: list[Vector], dtype: type, colliding: bool) -> None:
         assert repeated(np.array(rows, dtype=dtype)).tolist() == want
 
 
+def test_zero_has_no_sign_among_vectors_of_one_fingerprint() -> None:
+    rows = np.array([[1.0, 1.0], [0.0, 2.0], [-0.0, 2.0]])
+    with patch.object(measures, "_fingerprints", lambda v: np.zeros(len(v), dtype=np.uint64)):
+        assert repeated(rows).tolist() == [False, False, True]
+
+
 def test_round_numbers_have_fingerprints_of_their_own() -> None:
     rows = np.array([[i, j, k] for i in range(16) for j in range(16) for k in range(16)], dtype=np.float32)
     assert len(np.unique(measures._fingerprints(rows))) == len(rows)
@@ -101,6 +107,13 @@ def test_equal_directions_have_the_cosine_1_exactly(rows: list[Vector]) -> None:
     same = np.arange(len(table))
     assert cosines(table, 4 * table, same, same).tolist() == [1.0] * len(table)
     assert cosines(table, -table, same, same).tolist() == [-1.0] * len(table)
+
+
+def test_a_cosine_never_leaves_its_range() -> None:
+    rows = np.array([[-0.5, -0.3], [0.5, 0.3]])
+    a, b = rows[0], 3 * rows[0]
+    assert (a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()) > 1  # what rounding does to it
+    assert cosines(rows, 3 * rows, np.array([0, 0]), np.array([0, 1])).tolist() == [1.0, -1.0]
 
 
 @pytest.mark.oracle
