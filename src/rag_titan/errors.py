@@ -13,7 +13,6 @@ The text of each is one sentence, "where: what must hold, got what. What to do."
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 class RagTitanError(Exception):
@@ -84,6 +83,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("zzz", ["answer", "id"])
     '; there are answer, id'
     """
+    from difflib import get_close_matches  # for errors only: loading it takes as long as all of this file
+
     names = list(known)
     close = get_close_matches(str(name), names, n=1, cutoff=0.6)
     if close:

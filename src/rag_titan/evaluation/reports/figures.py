@@ -36,6 +36,8 @@ _CONVENTIONS: Mapping[
     "tokenizer": ("tokens: {}", _WORDS | _SPANS),
 }
 
+_USUAL = SEED.as_dict()
+
 
 def value_text(row: Metric | None, key: str, value: float | None) -> str:
     """A value with its unit; three decimals at most, but never 1 or 0 for what is not.
@@ -138,9 +140,8 @@ def convention_texts(meta: Mapping[str, Any]) -> dict[str, str]:
     chosen = meta.get("conventions")
     if not isinstance(chosen, Mapping):
         return {}
-    default = SEED.as_dict()
     return {
         key: words.format(chosen[key])
         for key, (words, _) in _CONVENTIONS.items()
-        if key in chosen and chosen[key] != default[key]
+        if key in chosen and chosen[key] != _USUAL[key]
     }

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -42,9 +41,12 @@ class ReportManager:
         """
         write(path, to_json(report))
 
-    def save_markdown(self, report: Report, path: PathLike) -> None:
-        """Write the report for people, atomically; parent folders are made. Raises SettingsError where it cannot."""
-        write(path, markdown(report, rows=self.rows))
+    def save_markdown(self, report: Report, path: PathLike, comparison: Mapping[str, Any] | None = None) -> None:
+        """Write the report for people, atomically; parent folders are made. Raises SettingsError where it cannot.
+
+        `comparison` is what `compare` found against a baseline; it gets a section of its own.
+        """
+        write(path, markdown(report, comparison, rows=self.rows))
 
     def load_json(self, path: PathLike) -> dict[str, Any]:
         """The report in a file; raises DatasetError where there is none, with what is there instead."""
@@ -152,7 +154,7 @@ def write(path: PathLike, text: str) -> None:
 
 
 def _replace(target: Path, text: str) -> None:
-    draft = target.with_name(f".rag-titan-{uuid4().hex}.tmp")
+    draft = target.with_name(f".rag-titan-{os.urandom(16).hex()}.tmp")
     try:
         with draft.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
