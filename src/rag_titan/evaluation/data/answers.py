@@ -163,6 +163,17 @@ class Answers:
         """(n,) token F1 over the references of at most `most` tokens; NaN where there is none."""
         return self._best(np.where(self.pairs.reference_tokens <= most, self.pairs.f1, np.nan))
 
+    def holds(self, most: int, splits: tuple[Split, Split]) -> Mask:
+        """(n,) True where the answer has a whole reference of at most `most` tokens in it, as a run of whole tokens."""
+        pairs = self.pairs
+        texts = [text for refs, has in zip(self._references, self.given.tolist(), strict=True) if has for text in refs]
+        short = np.flatnonzero((pairs.reference_tokens <= most) & (pairs.reference_tokens > 0))
+        held = np.zeros(len(self), dtype=bool)
+        if len(short):
+            rows = pairs.rows[short]
+            held[rows[self.found([texts[i] for i in short.tolist()], rows, splits)]] = True
+        return held
+
     def found(self, phrases: Sequence[str], rows: Ints, splits: tuple[Split, Split]) -> Mask:
         """(n_phrases,) True where the answer of query rows[i] has phrase i, as a run of whole tokens.
 

@@ -78,9 +78,13 @@ class Correctness:
         return np.select([wrong, right], [0.0, 1.0], np.nan)
 
     def _short_reference(self) -> Floats:
-        """Right where it meets a short reference; wrong where it meets none of them and there is no longer one."""
+        """Right where it meets a short reference or has all of it in it; wrong where it does neither, for all of them.
+
+        A full sentence around the reference has a low F1 ("It is 25 days a year." for "25 days") and is right. Where
+        there is a longer reference as well, nobody can say that it is wrong.
+        """
         scores = self.inputs.short_answer_scores(SHORT_REFERENCE)
         pairs = self.inputs.table.answers.pairs
         longer = np.bincount(pairs.rows, weights=pairs.reference_tokens > SHORT_REFERENCE, minlength=len(scores)) > 0
-        right = scores >= self.enough - SLACK
+        right = (scores >= self.enough - SLACK) | self.inputs.holds_short_reference(SHORT_REFERENCE)
         return np.where(np.isnan(scores) | (longer & ~right), np.nan, right)
