@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import numpy as np
+
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
@@ -165,11 +167,7 @@ def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> None:
 
 
 def _count_given(partial: Partial, table: QueryTable, plan: Plan) -> None:
-    present = [stage for stage, tally in partial.stages.items() if tally.present]
-    asked = [row for stage in present for row in plan.rows[stage]]
-    if plan.vector_queries:
-        asked += plan.rows.get(Stage.EMBEDDING, ())
-    waited = {name for row in asked for need in row.needs for name in need.split("|")}
+    waited = {name for rows in plan.rows.values() for row in rows for need in row.needs for name in need.split("|")}
     for name in waited & set(Query.__struct_fields__):
         if count := int(table.given(name).sum()):
             partial.given[name] = count
@@ -177,11 +175,12 @@ def _count_given(partial: Partial, table: QueryTable, plan: Plan) -> None:
 
 def _count_gold(partial: Partial, table: QueryTable, plan: Plan) -> None:
     if plan.corpus.given and plan.corpus.chunks:
-        gold = [list(ids) for ids in table.gold.by_id]
-        codes = table.codes(gold).values
-        partial.gold_ids.update(all=len(codes), known=int((codes >= 0).sum()))
-        strange = sorted({chunk for ids in gold for chunk in ids if chunk not in plan.corpus.codes})
-        partial.notices.add("no chunk has the gold id {ids}.", strange)
+        gold = table.codes([list(ids) for ids in table.gold.by_id])
+        unknown = gold.sums((gold.values < 0) | (gold.values >= table.indexed_chunks)).astype(np.int64)
+        partial.gold_ids.update(all=len(gold.values), known=len(gold.values) - int(unknown.sum()))
+        strange = [(i, chunk) for i in np.flatnonzero(unknown).tolist() for chunk in table.gold.by_id[i]]
+        named = [f"{chunk} (query {table.ids[i]})" for i, chunk in strange if chunk not in plan.corpus.codes]
+        partial.notices.add("no chunk has the gold id {ids}.", named)
     if plan.vector_queries:
         for query_id, gold_of in zip(table.ids, table.gold.by_id, strict=True):
             if query_id in plan.vector_queries and gold_of:

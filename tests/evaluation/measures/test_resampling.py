@@ -47,6 +47,14 @@ def test_the_figures_of_eight_out_of_ten() -> None:
     assert [round(x, 4) for x in got] == [0.4902, 0.9433]
 
 
+@pytest.mark.parametrize("n", [2, 3, 10, 12, 23, 1000])
+def test_a_share_of_nothing_or_of_all_lies_in_its_interval(n: int) -> None:
+    none, all_of_them = interval95(moments([0.0] * n)), interval95(moments([1.0] * n))
+    assert none is not None
+    assert all_of_them is not None
+    assert (none[0], all_of_them[1]) == (0.0, 1.0)
+
+
 @given(values=st.lists(st.floats(0, 1), min_size=30, max_size=80))
 def test_thirty_values_have_the_normal_interval(values: list[float]) -> None:
     if all(v in (0.0, 1.0) for v in values):

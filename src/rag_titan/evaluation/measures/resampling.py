@@ -37,4 +37,4 @@ def _wilson(share: float, n: int) -> list[float]:
     z2 = Z95 * Z95
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = Z95 / (1 + z2 / n) * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return [max(0.0, centre - half), min(1.0, centre + half)]
+    return [max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))]  # at 0 and 1 rounding moves them
