@@ -117,7 +117,7 @@ def test_an_empty_batch_has_empty_scores() -> None:
 
 def test_only_short_references_are_asked() -> None:
     batch = Answers(["one two", "one two"], [["one two three", "one"], ["one two three"]])
-    assert batch.short_f1(2).tolist() == pytest.approx([2 / 3, math.nan], nan_ok=True)
+    assert batch.short_f1(1).tolist() == pytest.approx([2 / 3, math.nan], nan_ok=True)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ def test_ascii_text_has_the_same_tokens_under_both_rules(text: str) -> None:
         ("Cafe\u0301", ["café"]),
         ("在2019年，the end", ["在", "2019", "年", "，", "end"]),
         ("A.", []),
+        ("x—a—y", ["x—", "—y"]),
     ],
 )
 def test_tokens_by_hand(text: str, expected: list[str]) -> None:

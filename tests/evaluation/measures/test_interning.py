@@ -58,6 +58,13 @@ def test_codes_count_new_keys_in_the_order_in_which_they_come(batches: list[list
         assert len(index) == len(known)
 
 
+def test_keys_that_meet_at_the_end_of_the_table_go_on_at_its_start() -> None:
+    keys = np.array([2**64 - 1 - i for i in range(9)], dtype=np.uint64)
+    index = KeyIndex(bits=6)
+    assert index.codes(keys)[0].tolist() == list(range(9))
+    assert index.codes(keys[::-1].copy())[0].tolist() == list(range(9))[::-1]
+
+
 def test_the_table_grows_and_keeps_its_codes() -> None:
     rng = np.random.default_rng(1)
     keys = np.unique(rng.integers(1, 2**63, 50_000, dtype=np.uint64))
