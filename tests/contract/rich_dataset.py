@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
-WORDS = [
+WORDS = (
+    "lamp", "river", "stone", "bread", "copper", "window", "garden", "letter", "bridge", "candle", "mirror", "basket",
+    "anchor", "saddle", "ribbon",
+)  # fmt: skip
     "lamp",
     "river",
     "stone",
