@@ -9,22 +9,6 @@ WORDS = (
     "lamp", "river", "stone", "bread", "copper", "window", "garden", "letter", "bridge", "candle", "mirror", "basket",
     "anchor", "saddle", "ribbon",
 )  # fmt: skip
-    "lamp",
-    "river",
-    "stone",
-    "bread",
-    "copper",
-    "window",
-    "garden",
-    "letter",
-    "bridge",
-    "candle",
-    "mirror",
-    "basket",
-    "anchor",
-    "saddle",
-    "ribbon",
-]
 TIMES = (
     "latency_ms", "embedding_latency_ms", "search_latency_ms", "retrieval_latency_ms", "rerank_latency_ms",
 )  # fmt: skip

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -99,7 +100,7 @@ def test_partial_results_merge_in_any_order(dataset: dict[str, Any], seed: int) 
     whole = partial_of(queries, run.plan)
     dice = random.Random(seed)
     cuts = [0, *sorted(dice.sample(range(1, len(queries)), 4)), len(queries)]
-    parts = [partial_of(queries[a:b], run.plan) for a, b in zip(cuts, cuts[1:], strict=False)]
+    parts = [partial_of(queries[a:b], run.plan) for a, b in pairwise(cuts)]
     dice.shuffle(parts)
     merged = Partial()
     for part in parts:

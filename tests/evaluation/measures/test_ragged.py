@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ LISTS = st.lists(st.lists(st.integers(-9, 9), max_size=5), max_size=6)
 
 def lists_of(table: object) -> list[list[int]]:
     values, offsets = table.values.tolist(), table.offsets.tolist()  # type: ignore[attr-defined]
-    return [values[a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+    return [values[a:b] for a, b in pairwise(offsets)]
 
 
 @given(lists=LISTS)

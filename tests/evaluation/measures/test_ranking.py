@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.strategies import Rankings, rankings
 
 from rag_titan.evaluation.measures import ranking
-from tests.strategies import Rankings, rankings
 
 LEVELS = st.sampled_from([0.25, 1.0, 2.0])
 NOT_MEASURED = math.nan
