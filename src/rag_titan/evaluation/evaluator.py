@@ -249,6 +249,11 @@ class _Run:
             )
 
     def _warnings(self) -> list[str]:
+        skipped = self.dataset.skipped
+        if skipped.count:
+            self.notices.add(
+                f"{skipped.count} records were left out, as each breaks a rule; the first: {skipped.first[0]}"
+            )
         return self.dataset.notices.merge(self.notices).merge(self.partial.notices).texts()
 
     def _meta(self) -> dict[str, Any]:
@@ -265,6 +270,7 @@ class _Run:
                 "documents": len(dataset.documents or ()),
                 "vectors": 0 if self.vectors is None else len(self.vectors.ids),
             },
+            "skipped": {"count": dataset.skipped.count, "first": dataset.skipped.first},
             "per_query": None if self.writer is None else str(self.writer.path),
             "created_at": _now(),
         }

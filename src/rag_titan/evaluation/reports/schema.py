@@ -77,6 +77,8 @@ def _meta() -> Schema:
         "conventions": _map_of({}),
         "fingerprints": _map_of(TEXT),
         "counts": _map_of(COUNT),
+        "skipped": _object({"count": COUNT, "first": _list_of({"type": "string"})}),
+        "per_query": {**TEXT, "description": "the file with the values of each question, where they are not in here"},
         "created_at": {"type": "string"},
     }
     return _object(given)
