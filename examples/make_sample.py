@@ -86,7 +86,7 @@ QUESTIONS: tuple[Record, ...] = (
             "answerable": True,
         },
         "output": {"answer": "27 days [leave-1]", "abstained": False},
-        "verdict": {"task_success": True},
+        "verdict": {"task_success": True, "verified_claims": [{"text": "27 days", "supported": True}]},
     },
     {
         "id": "q02",
@@ -128,7 +128,7 @@ QUESTIONS: tuple[Record, ...] = (
             "answerable": True,
         },
         "output": {"answer": "From the fourth day on.", "citations": ["leave-2"], "abstained": False},
-        "verdict": {"task_success": True},
+        "verdict": {"verified_claims": [{"text": "From the fourth day on.", "supported": True}]},
     },
     {
         "id": "q04",
@@ -314,8 +314,7 @@ def span(texts: list[str], document: int, first: str, last: str) -> Record:
 
 
 def chunk(texts: list[str], name: str, document: int, first: str, last: str) -> Record:
-    """A chunk with its place and its metadata; the chunker did not know the section of the one that begins mid-sentence,
-    and noted a wrong one where it repeats the end of the section before."""
+    """A chunk with its place and its metadata: one that begins in mid-sentence has no section, another a wrong one."""
     place = span(texts, document, first, last)
     text = texts[document][place["start"] : place["end"]]
     heading = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
