@@ -1,0 +1,161 @@
+"""The config file: `rag-titan.toml`, or `[tool.rag-titan]` in pyproject.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rag_titan.errors import SettingsError, nearest
+
+OWN_FILE = "rag-titan.toml"
+PROJECT_FILE = "pyproject.toml"
+TOOL = "rag-titan"
+
+Table = Mapping[str, Any]
+Limits = Mapping[str, Mapping[str, float | None]]
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a config file sets; None, or empty, for what it leaves out.
+
+    file            the file as errors name it; None where there is none
+    stage_weights   [weights.stage]
+    metric_weights  [weights.retrieval] and so on
+    gates           [gates.retrieval] and so on; they fail on what is not measured, and `false` takes a gate away
+    thresholds      [thresholds]; "stage.key" may also be written as a table; `false` takes one away
+    """
+
+    file: str | None = None
+    k: int | None = None
+    also_at: tuple[int, ...] = ()
+    conventions: str | Table | None = None
+    stages: tuple[str, ...] | None = None
+    stage_weights: Mapping[str, float] = field(default_factory=dict)
+    metric_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    targets: Mapping[str, Table] = field(default_factory=dict)
+    gates: Limits = field(default_factory=dict)
+    thresholds: Mapping[str, float | None] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    max_error_rate: float | None = None
+
+
+def read_config(path: Path | None, folder: Path) -> Config:
+    """The config of the file that was named, else of the folder's rag-titan.toml or pyproject.toml, else an empty one.
+
+    Raises SettingsError for a file that is not there or is not TOML, and for a key or a value that has no meaning.
+    """
+    if path is not None:
+        return _config(str(path), _own_part(path, _toml(path)))
+    if (folder / OWN_FILE).is_file():
+        return _config(OWN_FILE, _toml(folder / OWN_FILE))
+    project = folder / PROJECT_FILE
+    if project.is_file() and TOOL.encode() in project.read_bytes():
+        return _config(PROJECT_FILE, _own_part(project, _toml(project), optional=True))
+    return Config()
+
+
+def _toml(path: Path) -> Table:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise SettingsError(f"{path}: must be a config file that can be read ({error.strerror}).") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path}: must be TOML as UTF-8 text, got bytes that are none.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: must be TOML, got something else: {error}.") from None
+
+
+def _own_part(path: Path, whole: Table, optional: bool = False) -> Table:
+    """The table of a pyproject.toml; any other file is a config file as a whole."""
+    if path.name != PROJECT_FILE:
+        return whole
+    tools = whole.get("tool", {})
+    if TOOL not in tools and not optional:
+        raise SettingsError(f"{path}: must have a table [tool.{TOOL}], got none.")
+    return _table(f"{path}: tool.{TOOL}", tools.get(TOOL, {}))
+
+
+def _config(file: str, table: Table) -> Config:
+    known = [*_READERS, *_SECTIONS]
+    for key in table:
+        if key not in known:
+            raise SettingsError(f"{file}: unknown key {key!r}{nearest(key, known)}.")
+    values = {key: read(f"{file}: {key}", table[key]) for key, read in _READERS.items() if key in table}
+    weights = _nested(f"{file}: weights", table.get("weights", {}))
+    return Config(
+        file=file,
+        **values,
+        stage_weights=weights.pop("stage", {}),
+        metric_weights=weights,
+        targets=_nested(f"{file}: targets", table.get("targets", {})),
+        gates=_nested(f"{file}: gates", table.get("gates", {}), off=True),
+        thresholds=dict(_flat(_table(f"{file}: thresholds", table.get("thresholds", {})))),
+    )
+
+
+def _table(where: str, value: Any) -> Table:
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"{where}: must be a table, got {value!r}.")
+    return value
+
+
+def _nested(where: str, value: Any, off: bool = False) -> dict[str, dict[str, Any]]:
+    """{stage: {metric: value}}; `false` becomes None where a value can be switched off."""
+    return {
+        stage: {key: None if off and item is False else item for key, item in _table(f"{where}.{stage}", table).items()}
+        for stage, table in _table(where, value).items()
+    }
+
+
+def _flat(table: Table, before: str = "") -> Iterator[tuple[str, float | None]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", None if value is False else value
+
+
+def _whole_number(where: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingsError(f"{where}: must be a whole number from 1, got {value!r}.")
+    return value
+
+
+def _share(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise SettingsError(f"{where}: must be a number from 0 to 1, got {value!r}.")
+    return float(value)
+
+
+def _text(where: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise SettingsError(f"{where}: must be text, got {value!r}.")
+    return value
+
+
+def _text_or_table(where: str, value: Any) -> str | Table:
+    return value if isinstance(value, Mapping) else _text(where, value)
+
+
+def _listed(read: Callable[[str, Any], Any]) -> Callable[[str, Any], tuple[Any, ...]]:
+    def read_list(where: str, value: Any) -> tuple[Any, ...]:
+        if not isinstance(value, list):
+            raise SettingsError(f"{where}: must be a list, got {value!r}. Write [{value!r}].")
+        return tuple(read(f"{where}[{i}]", item) for i, item in enumerate(value))
+
+    return read_list
+
+
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "k": _whole_number,
+    "also_at": _listed(_whole_number),
+    "conventions": _text_or_table,
+    "stages": _listed(_text),
+    "required": _listed(_text),
+    "max_error_rate": _share,
+}
+_SECTIONS = ("weights", "targets", "gates", "thresholds")

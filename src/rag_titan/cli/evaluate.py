@@ -1,0 +1,156 @@
+"""rag-titan evaluate: score a logged run, save the reports, say what failed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag_titan.cli.config import read_config
+from rag_titan.cli.outcome import Outcome, Rules
+from rag_titan.cli.outputs import Outputs
+from rag_titan.cli.settings import evaluator_of, merged
+from rag_titan.cli.terminal import progress, say
+from rag_titan.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rag_titan.evaluation import RAGEvaluator, ReportManager
+
+DATA, WHAT, RESULT, FAIL = "Data", "What is computed", "Results", "When to fail (exit code 1)"
+
+
+class Form(StrEnum):
+    """How the result is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+Input = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE|FOLDER|-", rich_help_panel=DATA,
+        help="A dataset in JSON, questions in JSON Lines or Parquet, a folder of these, .gz of any, - for stdin.",
+    ),
+]  # fmt: skip
+Chunks = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel=DATA, help="The chunks of your index.")]
+Documents = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel=DATA, help="The source documents.")]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad-records", rich_help_panel=DATA, help="Leave out records that break a rule, and list them."
+    ),
+]
+Cutoffs = Annotated[
+    str | None, typer.Option(metavar="K[,K...]", rich_help_panel=WHAT, help="K, and further cut-offs. Usually 5.")
+]
+Stages = Annotated[
+    str | None, typer.Option(metavar="A,B", rich_help_panel=WHAT, help="Only these stages. Usually all seven.")
+]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PRESET", rich_help_panel=WHAT, help="seed (the default), trec_eval or squad: how metrics are defined."
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        rich_help_panel=WHAT,
+        help="Usually rag-titan.toml, or the table tool.rag-titan of pyproject.toml.",
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option(
+        metavar="FILE", rich_help_panel=RESULT, help="The JSON report; a Markdown report is written beside it."
+    ),
+]
+PerQuery = Annotated[
+    str,
+    typer.Option(
+        metavar="report|none|FILE",
+        rich_help_panel=RESULT,
+        help="Where the values of each question go; FILE is Parquet.",
+    ),
+]
+Printed = Annotated[Form, typer.Option("--format", rich_help_panel=RESULT, help="How the result is printed.")]
+Baseline = Annotated[
+    Path | None, typer.Option(metavar="FILE", rich_help_panel=RESULT, help="An earlier JSON report to compare with.")
+]
+OnRegression = Annotated[
+    bool, typer.Option("--fail-on-regression", rich_help_panel=FAIL, help="If a metric got worse than the baseline.")
+]
+OnGate = Annotated[bool, typer.Option("--fail-on-gate", rich_help_panel=FAIL, help="If any quality gate fails.")]
+Require = Annotated[
+    list[str] | None, typer.Option(metavar="METRIC", rich_help_panel=FAIL, help="If this metric is not measured.")
+]
+MaxErrors = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", min=0, max=1, rich_help_panel=FAIL, help="If more of the questions ended in an error."
+    ),
+]
+
+
+def evaluate(
+    input: Input,
+    output: Output = Path("report.json"),
+    chunks: Chunks = None,
+    documents: Documents = None,
+    skip_bad_records: SkipBad = False,
+    k: Cutoffs = None,
+    stages: Stages = None,
+    conventions: Preset = None,
+    config: ConfigFile = None,
+    per_query: PerQuery = "report",
+    form: Printed = Form.TEXT,
+    baseline: Baseline = None,
+    fail_on_regression: OnRegression = False,
+    fail_on_gate: OnGate = False,
+    require: Require = None,
+    max_error_rate: MaxErrors = None,
+) -> None:
+    """Score a logged RAG run: save report.json and report.md, and say where it failed.
+
+    Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
+    """
+    if fail_on_regression and baseline is None:
+        raise SettingsError("--fail-on-regression: must have a baseline, got none. Add --baseline FILE.")
+    outputs = Outputs(output, per_query)
+    outputs.check([input, chunks, documents, config])
+    read = read_config(config, Path())
+    chosen = merged(read, k, conventions, stages, require or ())
+    evaluator, before = evaluator_of(read, chosen), _baseline(baseline)
+    with progress() as counter:
+        report = evaluator.evaluate_path(
+            input, chunks=chunks, documents=documents, per_query=outputs.per_query,
+            skip_bad_records=skip_bad_records, progress=counter,
+        )  # fmt: skip
+    manager = _manager(evaluator)
+    comparison = None if before is None else manager.compare(report, before)
+    outputs.save(manager, report, comparison)
+    limit = read.max_error_rate if max_error_rate is None else max_error_rate
+    rules = Rules(fail_on_regression, fail_on_gate, chosen.gates, chosen.required, limit)
+    outcome = Outcome(report, outputs.files, rules, baseline, comparison)
+    say([outcome.json()] if form is Form.JSON else outcome.lines())
+    raise typer.Exit(outcome.exit_code)
+
+
+def _baseline(path: Path | None) -> dict[str, Any] | None:
+    """The report to compare with; None where none was named, and on a first run, whose file is not there yet."""
+    if path is None or not path.exists():
+        return None
+    from rag_titan.evaluation import ReportManager
+
+    return ReportManager().load_json(path)
+
+
+def _manager(evaluator: RAGEvaluator) -> ReportManager:
+    """Saves and compares with all metrics of the evaluator, those of other packages too."""
+    from rag_titan.evaluation import ReportManager
+
+    return ReportManager(rows=evaluator.rows)

@@ -1,0 +1,61 @@
+"""rag-titan: the command line. One file a subcommand; each loads what is heavy only when it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from rag_titan import __version__
+from rag_titan.cli.demo import demo
+from rag_titan.cli.evaluate import evaluate
+from rag_titan.cli.metrics import metrics
+from rag_titan.cli.schema import schema
+from rag_titan.cli.terminal import complain, say
+from rag_titan.errors import RagTitanError
+
+app = typer.Typer(
+    name="rag-titan",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (evaluate, demo, metrics, schema):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say([f"rag-titan {__version__}"])
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Which stage of a RAG system fails, for which questions, by how much, and whether the last change was real.
+
+    Begin with `rag-titan demo`.
+    """
+
+
+def main() -> None:
+    """Run the command line; what rag-titan and the system refuse is one sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal of another encoding is no reason to stop
+    try:
+        app()
+    except RagTitanError as error:
+        complain(str(error))
+    except KeyboardInterrupt:
+        complain("stopped.")
+        sys.exit(130)
+    except OSError as error:
+        complain(f"{error.filename or 'the system'}: {error.strerror or error}.")
+    sys.exit(2)

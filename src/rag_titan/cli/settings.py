@@ -1,0 +1,87 @@
+"""Command line over config file -> the evaluator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rag_titan.cli.config import Config
+from rag_titan.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rag_titan.evaluation import RAGEvaluator
+
+USUAL_K = 5
+
+
+def merged(
+    config: Config, k: str | None, conventions: str | None, stages: str | None, require: Sequence[str]
+) -> Config:
+    """The config with what the command line says instead; metrics that it requires come on top."""
+    changes: dict[str, Any] = {}
+    if k is not None:
+        first, *others = _cutoffs(k)
+        changes |= {"k": first, "also_at": tuple(others)}
+    if conventions is not None:
+        changes["conventions"] = conventions
+    if stages is not None:
+        changes["stages"] = _names("--stages", stages)
+    return replace(config, **changes, required=(*config.required, *require))
+
+
+def evaluator_of(config: Config, chosen: Config) -> RAGEvaluator:
+    """The evaluator that `chosen` describes; what is wrong in the config file itself is said with the file's name."""
+    with _placed(config.file):
+        evaluator = _built(config)
+    return evaluator if chosen == config else _built(chosen)
+
+
+def _built(config: Config) -> RAGEvaluator:
+    from rag_titan.evaluation import RAGEvaluator, ScoreAggregator
+
+    evaluator = RAGEvaluator(
+        config.k or USUAL_K,
+        also_at=config.also_at,
+        thresholds=config.thresholds,
+        conventions=config.conventions,
+        stages=config.stages,
+    )
+    evaluator.scorer = ScoreAggregator(
+        None if config.stages is None else [str(stage) for stage in evaluator.stages],
+        config.stage_weights,
+        config.metric_weights,
+        config.targets,
+        strict_gates=config.gates,
+        required=config.required,
+        rows=evaluator.rows,
+    )
+    return evaluator
+
+
+@contextmanager
+def _placed(file: str | None) -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        if file is None:
+            raise
+        raise SettingsError(f"{file}: {error}") from None
+
+
+def _cutoffs(text: str) -> list[int]:
+    """The numbers of "10,5,100": K, then further cut-offs."""
+    parts = _names("--k", text)
+    if not all(part.isascii() and part.isdecimal() and int(part) for part in parts):
+        raise SettingsError(
+            f"--k: must be whole numbers from 1, the first of which is K, got {text!r}. Write 10,5,100."
+        )
+    return [int(part) for part in parts]
+
+
+def _names(option: str, text: str) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in text.split(","))
+    if not all(parts):
+        raise SettingsError(f"{option}: must be a list with commas and nothing empty in it, got {text!r}.")
+    return parts

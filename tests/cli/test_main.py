@@ -1,0 +1,60 @@
+"""The command line as a whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from tests.cli.conftest import Run
+
+from rag_titan import __version__
+from rag_titan.cli import terminal
+from rag_titan.cli.terminal import progress
+
+
+def test_it_says_its_version(run: Run) -> None:
+    done = run("--version")
+    assert (done.code, done.out) == (0, f"rag-titan {__version__}\n")
+
+
+def test_without_a_command_it_shows_help(run: Run) -> None:
+    said = run("--help").out
+    assert [name for name in ("evaluate", "demo", "metrics", "schema") if name not in said] == []
+
+
+def test_it_is_a_module_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "rag_titan", "--version"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, f"rag-titan {__version__}\n")
+
+
+def test_every_command_and_option_has_a_help_text() -> None:
+    from typer.main import get_command
+
+    from rag_titan.cli.main import app
+
+    group = get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]
+        assert command.help, name
+        assert [param.name for param in command.params if not param.help] == []
+
+
+def test_nobody_sees_a_progress_bar_where_standard_error_is_no_terminal() -> None:
+    with progress() as counter:
+        assert counter is None
+
+
+def test_a_progress_bar_counts_work_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(terminal, "PATIENCE", -1.0)
+    with progress() as counter:
+        assert counter is not None
+        counter(2048)
+    assert "2,048 questions" in capsys.readouterr().err
+    monkeypatch.setenv("CI", "true")
+    with progress() as counter:
+        assert counter is None
