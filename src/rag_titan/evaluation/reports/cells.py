@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 LONGEST = 160
-WIDEST_PADDING = 40
+WIDEST_PADDING = 48
 
 _SPACE = re.compile(r"\s+")
 _INVISIBLE = re.compile(

@@ -65,26 +65,18 @@ def compare(
     >>> [entry["metric"] for entry in compare(now, before)["regressions"]]
     ['retrieval.empty_rate']
     """
-    tolerance = number(tolerance, "tolerance", 0)
     rows = ROWS if rows is None else rows
     for name, report in (("current", current), ("baseline", baseline)):
         if not isinstance(report, Mapping):
             raise DatasetError(name, f"must be a report, got {type(report).__name__}.")
-    result: dict[str, Any] = {"comparable": True, "reason": None, "tolerance": tolerance}
+    tolerance = number(tolerance, "tolerance", 0)
     pair = _pair(current, baseline, rows)
-    result |= {"questions": pair.questions, "notes": pair.notes}
-    lists: dict[str, list[Entry]] = {
-        name: [] for name in ("regressions", "improved", "explained", "changed", "vanished", "appeared")
-    }
-    result["reason"] = settings_differ(current, baseline) or _nothing_shared(pair)
-    result["comparable"] = result["reason"] is None
-    if result["comparable"]:
-        kinds = {row.name: row.kind for row in rows}
-        for name in dict.fromkeys([*kinds, *pair.before, *pair.now]):
-            _sort_in(lists, name, pair, kinds.get(name), tolerance)
-        for entry in lists["vanished"]:
-            entry |= _why_vanished(entry["metric"], current, baseline)
-    return {**result, **lists}
+    reason = settings_differ(current, baseline) or _nothing_shared(pair)
+    lists = _lists(pair if reason is None else Pair(), rows, tolerance)
+    for entry in lists["vanished"]:
+        entry |= _why_vanished(entry["metric"], current, baseline)
+    result: Entry = {"comparable": reason is None, "reason": reason, "tolerance": tolerance}
+    return {**result, "questions": pair.questions, "notes": pair.notes, **lists}
 
 
 def regressions(
@@ -147,10 +139,12 @@ def _nothing_shared(pair: Pair) -> str | None:
 
 def _pair(current: Report, baseline: Report, rows: Rows) -> Pair:
     pair = Pair(values_of(current, rows), values_of(baseline, rows))
-    _compare_prints(pair, current, baseline)
+    other_questions = _compare_prints(pair, current, baseline)
     sides = [{stage: rows_by_id(report, stage) for stage in stage_names(rows)} for report in (current, baseline)]
     ids = [{query for by_id in side.values() for query in by_id} for side in sides]
     if not ids[0] or not ids[1]:
+        if other_questions:
+            pair.notes.append("The questions differ and a report has no lists per query: all of both are compared.")
         return pair
     pair.questions = {"current": len(ids[0]), "baseline": len(ids[1]), "shared": len(ids[0] & ids[1])}
     if ids[0] == ids[1]:
@@ -168,14 +162,19 @@ def _pair(current: Report, baseline: Report, rows: Rows) -> Pair:
     return pair
 
 
-def _compare_prints(pair: Pair, current: Report, baseline: Report) -> None:
-    """Notes what else changed between the runs, as far as both reports say."""
+def _compare_prints(pair: Pair, current: Report, baseline: Report) -> bool:
+    """Notes what else changed between the runs, as far as both reports say; True where the questions did."""
     now, before = (_mapping(_mapping(report.get("meta")).get("fingerprints")) for report in (current, baseline))
-    changed = [what for what in ("chunks", "gold") if now.get(what) and before.get(what) and now[what] != before[what]]
+    changed = [
+        what
+        for what in ("chunks", "gold", "queries")
+        if now.get(what) and before.get(what) and now[what] != before[what]
+    ]
     if "gold" in changed:
         pair.notes.append("The gold labels changed since the baseline: a difference can come from them alone.")
     if "chunks" in changed:
         pair.notes.append("The chunks changed since the baseline: labels by chunk id may mean other texts now.")
+    return "queries" in changed
 
 
 def rows_by_id(report: Report, stage: str) -> dict[str, Mapping[str, Any]]:
@@ -196,6 +195,16 @@ def _replace(values: Places, row: Metric, items: Sequence[Mapping[str, Any]]) ->
     value = finite(row.reduce.value(Moments.of(array), Sample.of(array)))
     if value is not None:
         values[row.name] = value
+
+
+def _lists(pair: Pair, rows: Rows, tolerance: float) -> dict[str, list[Entry]]:
+    """The changes by what they count as, in pipeline order, then what the catalogue does not know."""
+    names = ("regressions", "improved", "explained", "changed", "vanished", "appeared")
+    lists: dict[str, list[Entry]] = {name: [] for name in names}
+    kinds = {row.name: row.kind for row in rows}
+    for name in dict.fromkeys([*kinds, *pair.before, *pair.now]):
+        _sort_in(lists, name, pair, kinds.get(name), tolerance)
+    return lists
 
 
 def _sort_in(lists: dict[str, list[Entry]], name: str, pair: Pair, kind: Kind | None, tolerance: float) -> None:

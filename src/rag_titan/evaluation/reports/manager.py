@@ -122,16 +122,18 @@ def _plain(value: Any) -> Any:
 def _unwritable(report: Report, error: Exception) -> DatasetError:
     """The error with the place of the first number that is not finite, where that is the cause."""
     stack: list[tuple[str, Any]] = [("report", report)]
-    for _ in range(1_000_000):
-        if not stack:
-            break
+    seen: dict[int, Any] = {}  # a report that holds itself has no end
+    while stack:
         where, value = stack.pop()
+        if isinstance(value, float | np.floating) and not np.isfinite(value):
+            return DatasetError(where, f"must be a finite number or None, got {float(value)!r}.")
+        if not isinstance(value, Mapping | list | tuple | np.ndarray) or id(value) in seen:
+            continue
+        seen[id(value)] = value
         if isinstance(value, Mapping):
             stack += [(f"{where}.{key}", v) for key, v in reversed(list(value.items()))]
-        elif isinstance(value, list | tuple | np.ndarray):
+        else:
             stack += [(f"{where}[{i}]", v) for i, v in reversed(list(enumerate(value)))]
-        elif isinstance(value, float | np.floating) and not np.isfinite(value):
-            return DatasetError(where, f"must be a finite number or None, got {float(value)!r}.")
     return DatasetError("report", str(error))
 
 

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
+from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.failures import failed_queries
@@ -26,6 +27,17 @@ Report = Mapping[str, Any]
 QUESTIONS_SHOWN = 50
 PRIORITIES_SHOWN = 10
 WARNINGS_SHOWN = 50
+_COUNTED = {"queries": "questions"}
+_LOSSES: Mapping[str, str] = {
+    Stage.CHUNKING: "Document preparation: cut by the chunker",
+    Stage.EMBEDDING: "Semantic indexing: not in the index",
+    Stage.RETRIEVAL: "Information search: not in the top K",
+    Stage.RERANKING: "Search ordering: dropped by the reranker",
+    Stage.AUGMENTATION: "Answer context: left out of the prompt",
+    Stage.GENERATION: "Answer quality: in the prompt, answered wrong",
+    Stage.END_TO_END: "User experience: ended in an error",
+}
+_AFTER_THE_EVIDENCE = (Stage.GENERATION, Stage.END_TO_END)
 
 
 def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, rows: Rows | None = None) -> str:
@@ -56,25 +68,31 @@ def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, row
 def evidence_line(report: Report) -> str | None:
     """Where the evidence of how many of how many questions was lost, in one line; None where nothing says.
 
-    >>> funnel = [{"stage": "retrieval", "lost": 2, "kept": 10}, {"stage": "augmentation", "lost": 0, "kept": 10}]
+    >>> funnel = [{"stage": "retrieval", "lost": 2, "kept": 10}, {"stage": "generation", "lost": 1, "kept": 9}]
     >>> evidence_line({"diagnosis": {"funnel": funnel}})
     'Evidence lost for 2 of 12 questions: Information search 2'
     """
-    steps = _steps(report)
-    if not steps:
+    steps = [step for step in _steps(report) if step["stage"] not in _AFTER_THE_EVIDENCE]
+    known = _counts(report).get("known") or max((step["lost"] + (step["kept"] or 0) for step in steps), default=0)
+    if not known:
         return None
-    of = steps[0]["lost"] + steps[0]["kept"]
     losses = [(label_of(str(step["stage"])), step["lost"]) for step in steps if step["lost"]]
-    if not losses:
-        return f"Evidence lost for 0 of {of} questions"
     where = ", ".join(f"{label} {count}" for label, count in losses)
-    return f"Evidence lost for {sum(count for _, count in losses)} of {of} questions: {where}"
+    said = f"Evidence lost for {sum(count for _, count in losses)} of {known} questions"
+    return f"{said}: {where}" if where else said
 
 
 def _steps(report: Report) -> list[Mapping[str, Any]]:
     diagnosis = report.get("diagnosis")
     funnel = diagnosis.get("funnel") if isinstance(diagnosis, Mapping) else None
-    return [step for step in funnel or [] if isinstance(step.get("lost"), int) and isinstance(step.get("kept"), int)]
+    return [step for step in funnel or [] if isinstance(step.get("lost"), int)]
+
+
+def _counts(report: Report) -> Mapping[str, int]:
+    """{"questions", "known", "right", "wrong", "unjudged", ...} of the diagnosis; empty in an older report."""
+    diagnosis = report.get("diagnosis")
+    counts = diagnosis.get("counts") if isinstance(diagnosis, Mapping) else None
+    return counts if isinstance(counts, Mapping) else {}
 
 
 class View:
@@ -106,7 +124,7 @@ class View:
                 "",
             ]
         counts = self.meta.get("counts") or {}
-        facts = [f"{count} {name}" for name, count in counts.items() if isinstance(count, int)]
+        facts = [f"{n:,} {_COUNTED.get(name, name)}" for name, n in counts.items() if isinstance(n, int) and n]
         facts += [f"K = {self.meta['k']}"] if self.meta.get("k") is not None else []
         facts += [f"rag-titan {self.meta['rag_titan']}"] if self.meta.get("rag_titan") else []
         facts += [str(self.meta["created_at"])] if self.meta.get("created_at") else []
@@ -168,17 +186,18 @@ class View:
         return [label_of(stage), self.name(stage, key), before, now, word]
 
     def funnel(self) -> list[str]:
-        said = evidence_line(self.report)
-        if said is None:
+        said, steps, counts = evidence_line(self.report), _steps(self.report), _counts(self.report)
+        if not steps:
             return []
-        cells = [[label_of(str(step["stage"])), step["lost"], step["kept"]] for step in _steps(self.report)]
-        return [
-            "## Where the evidence was lost",
-            "",
-            f"{line(said)}.",
-            "",
-            *table(["Stage", "Lost here", "Kept"], cells, right=(1, 2)),
+        lines = ["## Where the questions were lost", ""]
+        lines += [f"{line(said)}."] if said else []
+        if counts.get("questions"):
+            answers = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("right", "wrong", "unjudged"))
+            lines.append(f"Answers to {counts['questions']} questions: {answers}.")
+        cells = [
+            [_LOSSES.get(step["stage"], label_of(str(step["stage"]))), step["lost"], step["kept"]] for step in steps
         ]
+        return [*lines, "", *table(["Lost at", "Lost here", "Kept"], cells, right=(1, 2))]
 
     def priorities(self) -> list[str]:
         found = priorities(self.report)

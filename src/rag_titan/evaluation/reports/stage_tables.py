@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ Report = Mapping[str, Any]
 _ITEMS = {"query": "questions", "boundary": "boundaries"}
 _TIME = re.compile(r"^(?P<before>.*?)(?P<quantile>p\d+)_(?P<after>.*_ms)$")
 _TITLE = re.compile(r" ?\bP\d+\b")
+_NOT_PASSED = re.compile(r"^not measured, because (.+) (?:was|were) not passed$")
 
 
 def tables(report: Report, rows: Rows) -> list[str]:
@@ -31,8 +33,7 @@ def tables(report: Report, rows: Rows) -> list[str]:
 
 def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
     if not stage_values(report, stage):
-        needs = list(dict.fromkeys(need for row in rows[:1] for need in row.needs))
-        return [f"Not evaluated: the data hold nothing for it. It begins with {_listed(needs)}."]
+        return [f"Not evaluated, because {_first_need(rows)} was not passed."]
     meta, scores = report.get("meta") or {}, _scores(report, stage)
     detail = (report.get(stage) or {}).get("detail") or {}
     cells, unmeasured = [], []
@@ -47,6 +48,8 @@ def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
     own = {key: value for key, value in _own_values(report, stage, rows).items() if key not in known}
     cells += [[key, key, value_text(None, key, value), NOTHING, NOTHING, NOTHING] for key, value in own.items()]
     header = ["Metric", "Key", "Value", "Score", "Measured on", "95 % interval"]
+    if all(row[-1] == NOTHING for row in cells):  # no mean of so few values has one
+        header, cells = header[:-1], [row[:-1] for row in cells]
     shown_table = table(header, cells, right=(2, 3)) if cells else ["Nothing could be measured."]
     missing = _missing(unmeasured, detail, meta)
     return [*shown_table, *([""] if missing else []), *missing]
@@ -67,6 +70,8 @@ def _stands_on(row: Metric, detail: Mapping[str, Any]) -> str:
     n, of = detail.get("n"), detail.get("of")
     if n is None or of is None:
         return NOTHING
+    if row.per == "corpus":
+        return "the whole corpus" if n else NOTHING
     items = _ITEMS.get(row.per, f"{row.per}s")
     return f"all {n:,} {items}" if n == of and n > 1 else f"{n:,} of {of:,} {items}"
 
@@ -88,15 +93,20 @@ def _missing(rows: Sequence[Metric], detail: Mapping[str, Any], meta: Mapping[st
             continue
         reason = (detail.get(row.key) or {}).get("reason") or "not measured"
         by_reason.setdefault(reason, []).append(title_text(row, meta))
-    lines = [f"- {', '.join(titles)}: {reason}." for reason, titles in by_reason.items()]
-    if beyond:
-        needs = list(dict.fromkeys(need for row in beyond for need in row.needs))
-        lines.append(f"- {len(beyond)} more, which no score counts, wait for {_listed(needs)}.")
-    return [f"- {line(text.removeprefix('- '))}" for text in lines]
+    lines = ["- " + line(f"{', '.join(titles)}: {reason}.") for reason, titles in by_reason.items()]
+    waits = [
+        found[1] for row in beyond if (found := _NOT_PASSED.search(str((detail.get(row.key) or {}).get("reason"))))
+    ]
+    if waits:
+        text = f"{len(waits)} more, which no score counts, wait for {', '.join(dict.fromkeys(waits))}."
+        lines.append(f"- {line(text)}")
+    return lines
 
 
-def _listed(needs: Sequence[str]) -> str:
-    return ", ".join(need.replace("|", " or ") for need in needs) or "other data"
+def _first_need(rows: Sequence[Metric]) -> str:
+    """The input that most metrics of the stage need."""
+    needs = Counter(need for row in rows for need in row.needs)
+    return max(needs, key=lambda need: needs[need]).replace("|", " or ") if needs else "its data"
 
 
 def times(report: Report, rows: Rows) -> list[str]:

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from rag_titan.evaluation.reports.compare import compare
+from rag_titan.evaluation.reports.figures import share_text
+from rag_titan.evaluation.reports.markdown import QUESTIONS_SHOWN, evidence_line, markdown
+
+MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+def sections(text: str) -> dict[str, str]:
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def check_tables(text: str) -> None:
+    """Every row has the cells of its header, and a parser finds as many tables as were begun."""
+    width, begun = None, 0
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            width = None
+            continue
+        pipes = len(re.findall(r"(?<!\\)\|", line))
+        begun += width is None
+        width = width or pipes
+        assert pipes == width, line
+    tokens = MARKDOWN.parse(text)
+    assert sum(token.type == "table_open" for token in tokens) == begun
+    kinds = {token.type for token in tokens} | {c.type for token in tokens for c in token.children or []}
+    assert not kinds & {"html_block", "html_inline", "link_open", "image", "code_inline", "fence", "code_block"}
+
+
+def test_the_report_has_the_form_of_stages_txt(report: dict[str, Any]) -> None:
+    text = markdown(report)
+    overall = report["scorecard"]["overall"]
+    assert f"Overall: {overall['score']:.1f}/100 - {overall['rating']}" in text
+    assert f"Assessment: Action Required · Measurement coverage: {share_text(overall['coverage'])}" in text
+    assert re.search(r"\| Pipeline stage +\| Score / 100 \| Rating +\| Measurement coverage \|", text)
+    assert re.search(r"\| Information search +\| +\d+\.\d \| \w+", text)
+    assert list(sections(text)) == [
+        "Scorecard",
+        "Quality gates",
+        "Where the questions were lost",
+        "Improvement priorities",
+        "Root-cause hints",
+        "Questions to look at",
+        "Stages",
+        "Times",
+        "Warnings",
+        "How to read this report",
+    ]
+    check_tables(text)
+    assert not re.search(r"\bnan\b", text, re.IGNORECASE)
+
+
+def test_each_section_says_what_is_there(report: dict[str, Any]) -> None:
+    found = sections(markdown(report))
+    assert re.search(r"Information search +\| Recall@5 +\| at least 0.700 \| +0.500 \| FAIL", found["Quality gates"])
+    assert "Evidence lost for 1 of 2 questions: Information search 1." in found["Where the questions were lost"]
+    assert "1 right, 1 wrong, 1 unjudged" in found["Where the questions were lost"]
+    assert "First failing stage: **Information search**" in found["Root-cause hints"]
+    assert "gold chunk c7 is at rank 9" in found["Questions to look at"]
+    assert "wrong (required_facts)" in found["Questions to look at"]
+    assert "q2" not in found["Questions to look at"]
+    assert "c\\|9" in found["Warnings"]
+    assert "linear gain" in found["How to read this report"]
+    assert "nDCG@5 (linear gain)" in found["Stages"]
+
+
+def test_a_stage_table_says_on_what_a_value_stands_and_what_is_not_measured(report: dict[str, Any]) -> None:
+    stages = sections(markdown(report))["Stages"]
+    assert re.search(r"Recall@5 +\| recall_at_k +\| +0.500 \| +50.0 \| 2 of 3 questions +\| 0.100 to 0.900", stages)
+    assert re.search(r"p95_latency_ms +\| +290 ms \| +– \| all 3 questions", stages)
+    assert stages.count("95 % interval") == 1  # the other stages have none to show
+    assert "because expected_evidence was not passed" in stages
+    assert re.search(r"own_metric +\| own_metric +\| +3.000", stages)
+    assert "1 more, which no score counts, wait for expected_x." in stages
+    assert "Not evaluated, because context_ids was not passed." in stages
+
+
+def test_times_stand_together(report: dict[str, Any]) -> None:
+    row = next(line for line in sections(markdown(report))["Times"].splitlines() if line.startswith("| Retrieval"))
+    assert [cell.strip() for cell in row.split("|")[1:-1]] == [
+        "Retrieval Latency", "Information search", "110 ms", "290 ms", "–", "3",
+    ]  # fmt: skip
+
+
+def test_the_questions_shown_are_capped_and_every_stage_has_some(report: dict[str, Any]) -> None:
+    lost = [{"id": f"r{i}", "lost_at": "retrieval", "correct": False} for i in range(500)]
+    report["queries"] = [*lost, {"id": "last", "lost_at": "augmentation", "correct": False}]
+    shown = sections(markdown(report))["Questions to look at"]
+    assert f"501 failed; {QUESTIONS_SHOWN} of them, from every stage:" in shown
+    assert shown.count("\n| r") == QUESTIONS_SHOWN - 1
+    assert "| last" in shown
+
+
+def test_no_failed_question_is_said_and_no_verdicts_are_not(report: dict[str, Any]) -> None:
+    assert "No question failed" in markdown({**report, "queries": []})
+    without = {key: value for key, value in report.items() if key not in ("queries", "diagnosis", "retrieval")}
+    assert "Questions to look at" not in markdown(without)
+
+
+def test_a_comparison_is_shown_when_given(report: dict[str, Any]) -> None:
+    baseline = {"retrieval": {"summary": {"recall_at_k": 0.9, "ndcg_at_k": 0.1}}, "meta": {"k": 5}}
+    shown = sections(markdown(report, compare(report, baseline)))["Against the baseline"]
+    assert re.search(r"Recall@5 +\| +0.900 \| 0.500 \| worse", shown)
+    assert re.search(r"nDCG@5 \(linear gain\) +\| +0.100 \| 0.750 \| better", shown)
+    other = compare(report, {**baseline, "meta": {"k": 9}})
+    assert "Not comparable: baseline: must have the same K" in markdown(report, other)
+    assert "No metric changed by more than the tolerance of 0.02" in markdown(report, compare(report, report))
+
+
+@pytest.mark.parametrize(
+    "report", [{}, {"retrieval": {"summary": {"recall_at_k": 0.5}}}, {"scorecard": None, "meta": None}]
+)
+def test_a_report_that_lacks_parts_is_shown_without_them(report: dict[str, Any]) -> None:
+    text = markdown(report)
+    assert text.startswith("# RAG evaluation report\n")
+    check_tables(text)
+
+
+def test_nothing_evaluated_is_said_and_no_0(report: dict[str, Any]) -> None:
+    overall = {"score": None, "rating": None, "status": "Not Evaluated", "coverage": 0.0}
+    text = markdown({"scorecard": {"overall": overall, "stages": {}, "gates": []}})
+    assert "**Overall: –/100 - not rated**" in text
+    assert "Not Evaluated · Measurement coverage: 0%" in text
+
+
+NASTY = st.text(st.sampled_from("|\\`*_[]()<>!&#~$\n\r\u2028\u202e\ud800a "), min_size=1, max_size=20)
+
+
+@given(NASTY, NASTY, NASTY)
+def test_no_text_of_the_data_leaves_its_cell_or_line(query: str, why: str, warning: str) -> None:
+    report = {
+        "meta": {"k": 5, "rag_titan": warning, "conventions": {"tokenizer": why}},
+        "warnings": [warning],
+        "retrieval": {
+            "summary": {"recall_at_k": 0.5, query: 1.0, "mrr_at_k": None},
+            "detail": {"mrr_at_k": {"n": 0, "of": 1, "reason": why}},
+        },
+        "queries": [{"id": query, "lost_at": "retrieval", "correct": False, "correct_by": why, "why": [why, warning]}],
+        "diagnosis": {"funnel": [{"stage": why, "lost": 1, "kept": 1}]},
+    }
+    text = markdown(report)
+    text.encode("utf-8")
+    check_tables(text)
+    assert len(re.findall(r"^#+ ", text, flags=re.MULTILINE)) == len(re.findall(r"^#+ [A-Z]", text, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize(
+    ("funnel", "said"),
+    [
+        ([], None),
+        ([{"stage": "generation", "lost": 2, "kept": 3}], None),
+        ([{"stage": "retrieval", "lost": 0, "kept": 4}], "Evidence lost for 0 of 4 questions"),
+        (
+            [{"stage": "chunking", "lost": 1, "kept": 4}, {"stage": "retrieval", "lost": 2, "kept": 2}],
+            "Evidence lost for 3 of 5 questions: Document preparation 1, Information search 2",
+        ),
+        ([{"stage": "embedding", "lost": 1, "kept": None}], "Evidence lost for 1 of 1 questions: Semantic indexing 1"),
+    ],
+)
+def test_one_line_says_where_the_evidence_was_lost(funnel: list[Any], said: str | None) -> None:
+    assert evidence_line({"diagnosis": {"funnel": funnel}}) == said
