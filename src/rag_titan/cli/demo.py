@@ -98,23 +98,24 @@ def _scorecard(report: Report) -> Table:
 def _losses(report: Report) -> Table:
     from rich.markup import escape
 
-    from rag_titan.evaluation import ReportManager
-    from rag_titan.evaluation.catalogue import label_of
+    from rag_titan.evaluation import ReportManager, Stage
 
+    labels = {str(stage): stage.label for stage in Stage}
     failed = ReportManager().failed_queries(report)
     title = f"Where {len(failed)} of {report['meta']['counts']['queries']} questions failed, and why"
     table = _table(title, [("Lost at", {"no_wrap": True}), ("Question", {"no_wrap": True}), ("Why", {})])
     for row in sorted(failed, key=lambda row: list(report["scorecard"]["stages"]).index(row["stage"])):
-        table.add_row(label_of(row["stage"]), row["query_id"], escape(row["reason"]))
+        table.add_row(labels[row["stage"]], row["query_id"], escape(row["reason"]))
     return table
 
 
 def _advice(report: Report) -> Table:
-    from rag_titan.evaluation.catalogue import label_of
+    from rag_titan.evaluation import Stage
     from rag_titan.evaluation.reports.figures import score_text
     from rag_titan.evaluation.reports.priorities import priorities
 
+    labels = {str(stage): stage.label for stage in Stage}
     table = _table("Improve first", [("Stage", {"no_wrap": True}), ("Metric", {}), ("Would raise the score by", {})])
     for entry in priorities(report)[:PRIORITIES]:
-        table.add_row(label_of(entry["stage"]), entry["metric"], f"{score_text(entry['points'])} points")
+        table.add_row(labels[entry["stage"]], entry["metric"], f"{score_text(entry['points'])} points")
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +17,9 @@ from rag_titan.cli.terminal import progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rag_titan.evaluation import RAGEvaluator, ReportManager
+    from rag_titan.evaluation import RAGEvaluator
+
+Report = dict[str, Any]
 
 DATA, WHAT, RESULT, FAIL = "Data", "What is computed", "Results", "When to fail (exit code 1)"
 
@@ -118,30 +121,27 @@ def evaluate(
 
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
-    if fail_on_regression and baseline is None:
-        raise SettingsError("--fail-on-regression: must have a baseline, got none. Add --baseline FILE.")
     outputs = Outputs(output, per_query)
     outputs.check([input, chunks, documents, config])
     read = read_config(config, Path())
-    chosen = merged(read, k, conventions, stages, require or ())
-    evaluator, before = evaluator_of(read, chosen), _baseline(baseline)
+    chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
+    evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)
     with progress() as counter:
         report = evaluator.evaluate_path(
             input, chunks=chunks, documents=documents, per_query=outputs.per_query,
             skip_bad_records=skip_bad_records, progress=counter,
         )  # fmt: skip
-    manager = _manager(evaluator)
-    comparison = None if before is None else manager.compare(report, before)
-    outputs.save(manager, report, comparison)
-    limit = read.max_error_rate if max_error_rate is None else max_error_rate
-    rules = Rules(fail_on_regression, fail_on_gate, chosen.gates, chosen.required, limit)
+    comparison = _saved(outputs, evaluator, report, before)
+    rules = Rules(fail_on_regression, fail_on_gate, chosen.gates, chosen.required, chosen.max_error_rate)
     outcome = Outcome(report, outputs.files, rules, baseline, comparison)
-    say([outcome.json()] if form is Form.JSON else outcome.lines())
+    say(_printed(outcome, form))
     raise typer.Exit(outcome.exit_code)
 
 
-def _baseline(path: Path | None) -> dict[str, Any] | None:
+def _baseline(path: Path | None, wanted: bool) -> Report | None:
     """The report to compare with; None where none was named, and on a first run, whose file is not there yet."""
+    if path is None and wanted:
+        raise SettingsError("--fail-on-regression: must have a baseline, got none. Add --baseline FILE.")
     if path is None or not path.exists():
         return None
     from rag_titan.evaluation import ReportManager
@@ -149,8 +149,17 @@ def _baseline(path: Path | None) -> dict[str, Any] | None:
     return ReportManager().load_json(path)
 
 
-def _manager(evaluator: RAGEvaluator) -> ReportManager:
-    """Saves and compares with all metrics of the evaluator, those of other packages too."""
+def _saved(outputs: Outputs, evaluator: RAGEvaluator, report: Report, before: Report | None) -> Report | None:
+    """Save the report, and say how it compares; with all metrics of the evaluator, those of other packages too."""
     from rag_titan.evaluation import ReportManager
 
-    return ReportManager(rows=evaluator.rows)
+    manager = ReportManager(rows=evaluator.rows)
+    comparison = None if before is None else manager.compare(report, before)
+    outputs.save(manager, report, comparison)
+    return comparison
+
+
+def _printed(outcome: Outcome, form: Form) -> Iterable[str]:
+    from rag_titan.cli.wording import Wording
+
+    return [outcome.json()] if form is Form.JSON else Wording(outcome).lines()

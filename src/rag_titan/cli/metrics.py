@@ -17,14 +17,15 @@ StageName = Annotated[str | None, typer.Argument(metavar="[STAGE]", help="Only t
 
 def metrics(stage: StageName = None) -> None:
     """List the metrics of a stage, or of all: key, weight, formula and advice."""
-    from rag_titan.evaluation.catalogue import ROWS, known_stage, label_of, stage_names
+    from rag_titan.evaluation import CATALOGUE, Stage, UnknownMetricError
 
-    wanted = stage_names() if stage is None else [known_stage(stage)]
+    if stage is not None and stage not in list(Stage):
+        raise UnknownMetricError(stage, map(str, Stage), what="stage")
     lines: list[str] = []
-    for name in wanted:
-        lines += [f"{label_of(name)} ({name})", ""]
-        for row in ROWS:
-            if row.stage == name:
+    for wanted in Stage if stage is None else [found for found in Stage if found == stage]:
+        lines += [f"{wanted.label} ({wanted})", ""]
+        for row in CATALOGUE.values():
+            if row.stage == wanted:
                 lines += [*_lines(row), ""]
     say(lines[:-1])
 

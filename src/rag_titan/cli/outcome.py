@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ class Outcome:
         return self.rules.gates.get(gate["stage"], {}).get(gate["metric"]) is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """The facts that `lines` prints, as plain values."""
+        """The facts as plain values."""
         diagnosis, warnings = self.report["diagnosis"], self.report["warnings"]
         lost = {step["stage"]: step["lost"] for step in diagnosis["funnel"] if step["lost"]}
         return {
@@ -147,9 +147,3 @@ class Outcome:
     def json(self) -> str:
         """The facts as one JSON object."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
-
-    def lines(self) -> Iterator[str]:
-        """The lines of stages.txt, and what went wrong: errors first, each regression and gate in a line."""
-        from rag_titan.cli.wording import Wording
-
-        return Wording(self).lines()

@@ -17,7 +17,12 @@ USUAL_K = 5
 
 
 def merged(
-    config: Config, k: str | None, conventions: str | None, stages: str | None, require: Sequence[str]
+    config: Config,
+    k: str | None,
+    conventions: str | None,
+    stages: str | None,
+    require: Sequence[str],
+    max_error_rate: float | None,
 ) -> Config:
     """The config with what the command line says instead; metrics that it requires come on top."""
     changes: dict[str, Any] = {}
@@ -28,6 +33,8 @@ def merged(
         changes["conventions"] = conventions
     if stages is not None:
         changes["stages"] = _names("--stages", stages)
+    if max_error_rate is not None:
+        changes["max_error_rate"] = max_error_rate
     return replace(config, **changes, required=(*config.required, *require))
 
 

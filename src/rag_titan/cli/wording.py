@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rag_titan.cli.outcome import Outcome
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.figures import limit_text, score_text, share_text, value_text
 from rag_titan.evaluation.reports.markdown import evidence_line
-
-if TYPE_CHECKING:
-    from rag_titan.cli.outcome import Outcome
 
 Entry = Mapping[str, Any]
 
