@@ -149,6 +149,14 @@ def test_reading_order_without_documents_is_that_of_the_list() -> None:
     assert len(set(groups.tolist())) == 3
 
 
+def test_a_document_with_a_lost_chunk_is_read_as_it_was_given() -> None:
+    chunks = [
+        {"text": text, "doc_id": name} for text, name in (("z", "a"), ("?", "a"), ("v", "a"), ("z", "b"), ("v", "b"))
+    ]
+    layout, _ = layout_of(*chunks, documents={"a": "v w x y z", "b": "v w x y z"})
+    assert layout.reading_order[0].tolist() == [0, 1, 2, 4, 3]
+
+
 def test_more_chunks_behind() -> None:
     layout, _ = layout_of({"text": "Sick pay"})
     more = layout.with_chunks([Chunk(id="x", text="full"), Chunk(id="y", text="none")])

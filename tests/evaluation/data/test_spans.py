@@ -24,7 +24,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Case:
-    """Spans of characters: chunks, for each query items of options, for each query a list of chunk codes."""
+    """Spans of characters: chunks, for each query items of options, for each query a list of chunk codes or -1."""
 
     chunks: list[Span]
     evidence: list[list[list[Span]]]
@@ -48,7 +48,7 @@ SPANS = st.tuples(st.integers(0, LENGTH - 1), st.integers(1, LENGTH)).filter(lam
 def cases(draw: st.DrawFn) -> Case:
     chunks = draw(st.lists(SPANS, min_size=1, max_size=5))
     evidence = draw(st.lists(st.lists(st.lists(SPANS, min_size=1, max_size=3), max_size=3), max_size=4))
-    codes = st.integers(0, len(chunks) - 1)
+    codes = st.integers(-1, len(chunks) - 1)
     return Case(chunks, evidence, [draw(st.lists(codes, max_size=4)) for _ in evidence])
 
 
@@ -82,6 +82,9 @@ def test_pieces(case: Case) -> None:
 def test_scores(case: Case) -> None:
     scores = case.spans().scores(ragged(case.lists), np.ones(len(case.lists), dtype=bool))
     for q, (items, codes) in enumerate(zip(case.evidence, case.lists, strict=True)):
+        if -1 in codes:
+            assert np.isnan([scores.recall[q], scores.precision[q], scores.iou[q], scores.complete[q]]).all()
+            continue
         retrieved = set().union(*(tokens(case.chunks[c]) for c in codes))
         gold: set[int] = set()
         for item in items:
@@ -129,6 +132,11 @@ def test_a_chunk_that_cannot_be_judged_leaves_its_query_out(codes: list[int]) ->
     spans = spans_of(["One two.", "cleaned up"], [["two"]], "One two. Three.")
     scores = spans.scores(ragged([codes]), GIVEN)
     assert np.isnan([scores.recall, scores.precision, scores.iou, scores.complete]).all()
+
+
+def test_an_unknown_chunk_holds_nothing() -> None:
+    spans = spans_of(["One two."], [["two"], ["two"]], "One two. Three.")
+    assert spans.whole(ragged([[], [-1]])).tolist() == [False, False]
 
 
 def test_a_wrong_quote_leaves_its_query_out() -> None:

@@ -66,6 +66,16 @@ def test_evidence_in_two_chunks_is_there_but_not_enough() -> None:
     assert (got["context_recall"], got["context_sufficient"]) == (1.0, 0.0)
 
 
+def test_half_of_the_quotes_is_not_enough() -> None:
+    got = one({"context_ids": ["a"], "expected_evidence": ["sail at", "Dogs"]})
+    assert (got["context_recall"], got["context_sufficient"]) == (pytest.approx(2 / 3), 0.0)
+
+
+def test_where_ids_and_text_are_given_the_ids_count() -> None:
+    got = one({"context_ids": ["a"], "context": "Dogs", "expected_evidence": ["Dogs"]})
+    assert (got["context_sufficient"], got["context_tokens"]) == (0.0, 4.0)
+
+
 def test_one_of_several_quotes_is_enough() -> None:
     got = one({"context_ids": ["c"], "expected_evidence": [{"any_of": ["due in May", "Dogs stay"]}]})
     assert (got["context_sufficient"], got["context_recall"], got["context_precision"]) == (1.0, 1.0, 2 / 3)

@@ -132,7 +132,9 @@ class Intervals:
 
     @cached_property
     def _width(self) -> int:
-        return (int(self.ends.max()) if len(self) else 0) - self._low + 2  # + 2: groups never meet on the line
+        return (
+            (int(self.ends.max()) if len(self) else 0) - self._low + 1
+        )  # the last end of a group comes before the next
 
     @cached_property
     def _line(self) -> Intervals:
