@@ -12,6 +12,7 @@ from rag_titan.evaluation.data.layout import Layout
 from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Chunk
+from rag_titan.evaluation.data.vocabulary import Vocabularies
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,14 @@ class Corpus:
 
     given    False where no chunk table was passed at all
     notices  where what cannot be placed is told
+    words    the vocabulary that the batches of queries over this corpus share
     """
 
     chunks: tuple[Chunk, ...] = ()
     documents: Documents = field(default_factory=Documents)
     given: bool = False
     notices: Notices | None = None
+    words: Vocabularies = field(default_factory=Vocabularies, compare=False, repr=False)
 
     @cached_property
     def codes(self) -> dict[str, int]:

@@ -21,7 +21,6 @@ from rag_titan.evaluation.data.evidence import evidence_of
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.spans import Spans
-from rag_titan.evaluation.data.vocabulary import Vocabulary
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 
 Floats = NDArray[np.float64]
@@ -84,11 +83,10 @@ class QueryTable:
         corpus: Corpus | None = None,
         settings: Settings | None = None,
         notices: Notices | None = None,
-        vocabulary: Vocabulary | None = None,
     ) -> None:
         self.queries = queries
-        self.vocabulary = vocabulary if vocabulary is not None else Vocabulary()
         self.corpus = corpus if corpus is not None else Corpus()
+        self.vocabulary = self.corpus.words.current()
         self.indexed_chunks = len(self.corpus.chunks)  # behind these stand the logged texts that are no chunk
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.tokens import Split
-from rag_titan.evaluation.measures.interning import PADDING, KeyIndex, run_keys, runs
+from rag_titan.evaluation.measures.interning import PADDING, Codes, KeyIndex, run_keys, runs
 from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
 from rag_titan.evaluation.measures.text import take
 
@@ -28,15 +28,27 @@ _IN_PIECE = bytes(chr(c) not in _SPACES for c in range(256))
 class _Known:
     """The tokens of the pieces under one split.
 
-    only   (n_pieces,) the code of a piece's one token, or NONE, or SEVERAL
-    codes  the tokens of the pieces that have several, one piece after the other
+    only   (n_pieces,) the code of a piece's one token, or _NONE, or _SEVERAL
+    codes  the tokens of all pieces, one piece after the other
     first, count   (n_pieces,) those of piece i are codes[first[i] : first[i] + count[i]]
     """
 
-    only: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
-    codes: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    only: Codes = field(default_factory=lambda: np.empty(0, np.int32))
+    codes: Codes = field(default_factory=lambda: np.empty(0, np.int32))
     first: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     count: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def followed_by(self, codes: Codes, count: Ints) -> _Known:
+        """With further pieces, of `count` tokens each."""
+        first = offsets_of(count)[:-1]
+        only = np.where(count == 0, _NONE, _SEVERAL).astype(np.int32)
+        only[count == 1] = codes[first[count == 1]]
+        return _Known(
+            np.append(self.only, only),
+            np.append(self.codes, codes),
+            np.append(self.first, len(self.codes) + first),
+            np.append(self.count, count),
+        )
 
 
 class Vocabulary:
@@ -94,7 +106,7 @@ class Vocabulary:
             row = end
         return Ragged(np.concatenate(codes), offsets_of(np.concatenate(counts)))
 
-    def _recognise(self, buffer: bytes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _recognise(self, buffer: bytes) -> tuple[Codes, Ints]:
         """The codes of the pieces in a buffer, and where each starts."""
         inside = np.frombuffer(buffer.translate(_IN_PIECE), dtype=np.bool_)[:-PADDING]
         starts, ends = runs(inside)
@@ -106,6 +118,8 @@ class Vocabulary:
 
     def tokens(self, pieces: Ragged, split: Split) -> Ragged:
         """The token codes of texts whose pieces these are; `split` must work by piece."""
+        if not len(pieces.values):
+            return Ragged(np.empty(0, dtype=np.int32), pieces.offsets)
         known = self._learnt(split)
         only = known.only[pieces.values]
         one = only >= 0
@@ -125,17 +139,9 @@ class Vocabulary:
         known = self._known.get(split, _Known())
         new = self._pieces[len(known.only) :]
         if new:
-            code = self._codes
-            coded = [[code.setdefault(token, len(code)) for token in tokens] for tokens in split.of_pieces(new)]
-            only = [codes[0] if len(codes) == 1 else _SEVERAL if codes else _NONE for codes in coded]
-            several = [codes if len(codes) > 1 else () for codes in coded]
-            count = np.fromiter(map(len, several), np.int64, len(several))
-            known = _Known(
-                np.append(known.only, np.array(only, dtype=np.int32)),
-                np.append(known.codes, np.fromiter(chain.from_iterable(several), np.int32, int(count.sum()))),
-                np.append(known.first, len(known.codes) + offsets_of(count)[:-1]),
-                np.append(known.count, count),
-            )
+            code, tokens = self._codes, split.of_pieces(new)
+            flat = [code.setdefault(token, len(code)) for token in chain.from_iterable(tokens)]
+            known = known.followed_by(np.array(flat, dtype=np.int32), np.fromiter(map(len, tokens), np.int64, len(new)))
             self._known[split] = known
         return known
 
@@ -143,6 +149,21 @@ class Vocabulary:
 def _counted(counts: NDArray[np.generic], offsets: Ints) -> Ints:
     """The offsets of lists whose elements are replaced by counts[i] elements each."""
     return offsets_of(counts)[offsets]
+
+
+class Vocabularies:
+    """Hands one vocabulary from batch to batch, and an empty one where it has grown full. It is pickled empty."""
+
+    def __init__(self) -> None:
+        self._current = Vocabulary()
+
+    def __reduce__(self) -> tuple[type[Vocabularies], tuple[()]]:
+        return Vocabularies, ()
+
+    def current(self) -> Vocabulary:
+        """The vocabulary for the next batch; a batch keeps the one that it began with."""
+        self._current = self._current.fresh()
+        return self._current
 
 
 class CodedTexts:

@@ -202,7 +202,8 @@ def distinct(lists: Ragged) -> Ragged:
     >>> distinct(ragged([[4, 1, 4]])).values.tolist()
     [1, 4]
     """
-    keys = np.unique(_keys(lists))
+    keys = np.sort(_keys(lists))
+    keys = keys[np.diff(keys, prepend=-1) > 0]
     counts = np.bincount(keys >> _CODE_BITS, minlength=len(lists))
     return Ragged(keys & ((1 << _CODE_BITS) - 1), offsets_of(counts))
 

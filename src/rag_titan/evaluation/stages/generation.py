@@ -98,6 +98,8 @@ class GenerationInputs:
 
     def _citation_share(self, of: int | None) -> Floats:
         """Correct citations over the cited (0) or the expected ones (1), or twice them over both (None: F1)."""
+        if not self._cites.any():
+            return np.full(len(self.table), np.nan)
         cited, expected, _ = self._cited
         correct = cited.sums(text.contained(cited, expected))
         shares = text.ratio(2 * correct, cited.lengths + expected.lengths)
@@ -115,6 +117,8 @@ class GenerationInputs:
         return self._citation_share(None)
 
     def citations_outside(self) -> Floats:
+        if not self._cites.any():
+            return np.full(len(self.table), np.nan)
         cited, _, context = self._cited
         shares = text.shares(cited, ~text.contained(cited, context))
         return np.where(self._cites & self.table.has_list("context"), shares, np.nan)
@@ -135,6 +139,8 @@ class GenerationInputs:
         values = np.full(len(self.table), np.nan)
         contexts = self.table.contexts
         rows = np.flatnonzero(self.table.answers.given & contexts.known)
+        if not len(rows):
+            return values
         for start, stop in text.blocks(contexts.sizes(rows), _BLOCK):
             values[rows[start:stop]] = measure(rows[start:stop])
         return values
