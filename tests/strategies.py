@@ -123,3 +123,193 @@ def worlds(draw: st.DrawFn, queries: int = 4) -> World:
         }
         rows.append({"id": f"q{number}", **{key: value for key, value in known.items() if value is not None}})
     return World(documents, chunks, rows)
+
+
+# --- records as a file holds them, valid and hostile -----------------------------------------------
+
+TEXTS = st.one_of(
+    st.sampled_from(["", "c1", "c2", "Leave is 25 days.", "1", "ä", "日本", "a\nb", '"', "\\", "\u2028"]),
+    st.text(max_size=8),
+)
+HOSTILE_TEXTS = st.one_of(TEXTS, st.sampled_from(["\ud800", "x\udc00y", "\x00", "1e3", "null"]))
+NUMBERS = st.one_of(st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False))
+HOSTILE_NUMBERS = st.one_of(st.floats(), st.sampled_from([10**400, -(10**400), 2**53, 2**63, 10**50, 1e308]), NUMBERS)
+SPANS = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: {"start": min(ends), "end": max(ends)})
+EVIDENCE = st.one_of(
+    TEXTS,
+    SPANS,
+    st.fixed_dictionaries({"quote": TEXTS}, optional={"occurrence": st.integers(1, 3), "doc_id": TEXTS}),
+    st.lists(st.one_of(TEXTS, SPANS), max_size=2).map(lambda options: {"any_of": options}),
+)
+
+
+def _valid(ids: st.SearchStrategy[Any]) -> dict[str, st.SearchStrategy[Any]]:
+    """A strategy for the values of each key of a query, but for its id."""
+    listed = st.lists(ids, max_size=4)
+    kinds = {
+        listed: (
+            "expected_chunk_ids required_evidence_ids retrieved_ids reranked_ids context_ids citations "
+            "expected_citations"
+        ),
+        st.lists(TEXTS, max_size=3): "retrieved_texts reranked_texts expected_answers required_facts",
+        TEXTS: "question context answer expected_answer error",
+        st.booleans(): "answerable abstained task_success validated",
+        NUMBERS: (
+            "latency_ms embedding_latency_ms search_latency_ms retrieval_latency_ms rerank_latency_ms "
+            "generation_latency_ms time_to_first_token_ms output_tokens total_tokens cost_usd"
+        ),
+        st.one_of(TEXTS, NUMBERS): "timestamp",
+        st.dictionaries(TEXTS, st.one_of(TEXTS, NUMBERS, st.booleans(), st.none()), max_size=2): "tags",
+        st.dictionaries(TEXTS, NUMBERS, max_size=3): "relevance",
+        st.lists(st.one_of(NUMBERS, st.none()), max_size=3): "retrieved_scores",
+        st.lists(EVIDENCE, max_size=3): "expected_evidence",
+        st.lists(
+            st.fixed_dictionaries({"supported": st.booleans()}, optional={"text": TEXTS, "by": TEXTS}), max_size=2
+        ): "verified_claims",
+    }
+    return {key: values for values, keys in kinds.items() for key in keys.split()}
+
+
+def json_values(leaves: st.SearchStrategy[Any] | None = None) -> st.SearchStrategy[Any]:
+    """Any JSON value, small; with the leaves of your choice."""
+    some = leaves if leaves is not None else st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS)
+    return st.recursive(
+        some, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3), max_leaves=5
+    )
+
+
+UNKNOWN_KEYS = st.one_of(
+    st.sampled_from(["agent", "expected_chunk_id", "answers", "__class__", 'a"b', ""]), st.text(max_size=4)
+)
+
+
+def query_records() -> st.SearchStrategy[dict[str, Any]]:
+    """Valid records of queries, with some keys that the format does not know; the id is "q"."""
+    known = st.fixed_dictionaries({"id": st.just("q")}, optional=_valid(TEXTS))
+    unknown = st.dictionaries(
+        UNKNOWN_KEYS.filter(lambda key: key not in _valid(TEXTS) and key != "id"), json_values(), max_size=2
+    )
+    return st.tuples(known, unknown).map(lambda parts: {**parts[1], **parts[0]})
+
+
+def hostile_records() -> st.SearchStrategy[Any]:
+    """What a broken log may hold: wrong types, NaN, enormous numbers, lone surrogates, no objects at all."""
+    leaves = st.one_of(st.none(), st.booleans(), HOSTILE_NUMBERS, HOSTILE_TEXTS)
+    anything = json_values(leaves)
+    valid = _valid(st.one_of(HOSTILE_TEXTS, st.integers()))
+    keys = {key: st.one_of(values, values, anything) for key, values in valid.items()}
+    records = st.fixed_dictionaries({}, optional={"id": st.one_of(TEXTS, st.integers(), anything), **keys})
+    extra = st.dictionaries(HOSTILE_TEXTS, anything, max_size=2)
+    return st.one_of(st.tuples(extra, records).map(lambda parts: {**parts[0], **parts[1]}), anything)
+
+
+# --- whole datasets, from valid to hostile -----------------------------------------------------------
+
+SOME_IDS = st.sampled_from(["c1", "c2", "c3", "q1", "q2", "1", 1, 2, "ä", "a\u0308", "\U0001f600"])
+SENTENCES = st.sampled_from(
+    ["Leave is 25 days.", "Leave is 25 days. ", "Sick pay is full.", "25 days", "days. Sick", "是二十五天。", "\r\n", " "]
+)
+ANY_TEXTS = st.one_of(SENTENCES, SENTENCES, TEXTS)
+LEAVES = st.one_of(st.none(), st.booleans(), HOSTILE_NUMBERS, HOSTILE_TEXTS, SOME_IDS)
+ANYTHING = json_values(LEAVES)
+VECTORS = st.lists(st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e-200, 1e149, 3]), min_size=2, max_size=2)
+HOSTILE_VECTORS = st.one_of(VECTORS, VECTORS, st.lists(HOSTILE_NUMBERS, max_size=3), ANYTHING)
+MEASURES = st.one_of(st.sampled_from([0, 1, 100.5, 1e308, 5e-324, 2**53]), st.integers(0, 1000), NUMBERS)
+QUOTES = st.one_of(
+    SENTENCES,
+    SPANS,
+    st.fixed_dictionaries(
+        {"quote": ANY_TEXTS}, optional={"occurrence": st.integers(1, 3), "doc_id": st.sampled_from(["d1", "d2"])}
+    ),
+    st.fixed_dictionaries({"start": st.integers(0, 9), "end": st.integers(9, 17), "doc_id": st.just("d1")}),
+    st.lists(st.one_of(SENTENCES, SPANS), min_size=1, max_size=2).map(lambda options: {"any_of": options}),
+)
+
+
+def _mostly(valid: st.SearchStrategy[Any], hostile: bool) -> st.SearchStrategy[Any]:
+    """Valid values; where hostility is wanted, now and then anything at all."""
+    return st.one_of(valid, valid, valid, ANYTHING) if hostile else valid
+
+
+def _queries(hostile: bool) -> st.SearchStrategy[Any]:
+    ids, texts = st.lists(SOME_IDS, max_size=4), st.lists(ANY_TEXTS, max_size=3)
+    kinds: dict[st.SearchStrategy[Any], str] = {
+        ids: "expected_chunk_ids retrieved_ids reranked_ids context_ids citations expected_citations",
+        texts: "retrieved_texts reranked_texts expected_answers required_facts",
+        ANY_TEXTS: "question context answer expected_answer error",
+        st.booleans(): "answerable abstained task_success validated",
+        MEASURES: "latency_ms embedding_latency_ms search_latency_ms retrieval_latency_ms rerank_latency_ms "
+        "generation_latency_ms time_to_first_token_ms output_tokens total_tokens cost_usd",
+        st.dictionaries(SOME_IDS, st.one_of(st.integers(-1, 4), NUMBERS), max_size=3): "relevance",
+        st.lists(QUOTES, max_size=2): "expected_evidence",
+        st.lists(st.fixed_dictionaries({"supported": st.booleans(), "text": ANY_TEXTS}), max_size=2): "verified_claims",
+        st.dictionaries(TEXTS, LEAVES, max_size=2): "tags",
+    }
+    optional = {key: _mostly(values, hostile) for values, keys in kinds.items() for key in keys.split()}
+    record = st.fixed_dictionaries({"id": st.integers(0, 10**6)}, optional=optional)
+    records = st.lists(record, max_size=3, unique_by=lambda row: row["id"])
+    return st.one_of(records, records, st.lists(hostile_records(), max_size=2), ANYTHING) if hostile else records
+
+
+def _chunks(hostile: bool) -> st.SearchStrategy[Any]:
+    places = st.sampled_from([{}, {"start": 0, "end": 17}, {"start": 0}, {"start": 5, "end": 3}, {"end": 4}])
+    keys = {
+        "text": _mostly(ANY_TEXTS, hostile),
+        "doc_id": _mostly(st.sampled_from(["d1", "d2", "d3"]), hostile),
+        "metadata": _mostly(st.dictionaries(TEXTS, LEAVES, max_size=2), hostile),
+    }
+    known = st.fixed_dictionaries({}, optional={"id": _mostly(SOME_IDS, hostile), **keys})
+    record = st.tuples(places, known).map(lambda parts: {**parts[0], **parts[1]})
+    return _mostly(st.lists(st.one_of(record, ANY_TEXTS), max_size=5, unique_by=_chunk_id), hostile)
+
+
+def _chunk_id(chunk: Any) -> str:
+    """Chunks with the same id are refused at the door; most examples should come further."""
+    return str(chunk.get("id", id(chunk))) if isinstance(chunk, dict) else str(id(chunk))
+
+
+def _embeddings(hostile: bool) -> st.SearchStrategy[Any]:
+    vectors = st.dictionaries(SOME_IDS, HOSTILE_VECTORS if hostile else VECTORS, min_size=1, max_size=4)
+    ids = st.lists(SOME_IDS, max_size=3)
+    of_queries = st.dictionaries(st.one_of(SOME_IDS, st.integers(0, 9)), ids, max_size=3)
+    optional = {
+        "query_vectors": vectors,
+        "relevant_ids": of_queries,
+        "indexed_ids": ids,
+        "index_results": of_queries,
+    }
+    optional = {key: _mostly(values, hostile) for key, values in optional.items()}
+    return st.fixed_dictionaries({"vectors": _mostly(vectors, hostile)}, optional=optional)
+
+
+def _options(hostile: bool) -> dict[str, st.SearchStrategy[Any]]:
+    by_id = st.dictionaries(SOME_IDS, VECTORS, max_size=3)
+    valid = {
+        "max_context_tokens": MEASURES,
+        "expected_chunks": st.lists(st.one_of(SENTENCES, SPANS), max_size=3),
+        "expected_evidence": st.lists(QUOTES, max_size=3),
+        "structural_blocks": st.lists(QUOTES, max_size=2),
+        "required_metadata": st.lists(TEXTS, max_size=2),
+        "expected_metadata": st.dictionaries(SOME_IDS, st.dictionaries(TEXTS, LEAVES, max_size=2), max_size=2),
+        "size_limits": st.tuples(MEASURES, MEASURES),
+        "boundary_tolerance": MEASURES,
+        "sentence_vectors": st.dictionaries(SOME_IDS, st.lists(VECTORS, max_size=3), max_size=3),
+        "chunk_vectors": by_id,
+        "embeddings": _embeddings(hostile),
+    }
+    return {key: _mostly(values, hostile) for key, values in valid.items()}
+
+
+@st.composite
+def datasets(draw: st.DrawFn, hostile: bool = True) -> dict[str, Any]:
+    """Keyword arguments of `RAGEvaluator.evaluate`: everything from valid data to what a broken export holds."""
+    texts = st.fixed_dictionaries({"d1": ANY_TEXTS}, optional={"d2": ANY_TEXTS, "d3": TEXTS})
+    sources = draw(
+        st.one_of(
+            st.just({}),
+            st.fixed_dictionaries({"document_text": _mostly(ANY_TEXTS, hostile)}),
+            st.fixed_dictionaries({"documents": _mostly(texts, hostile)}),
+        )
+    )
+    main = st.fixed_dictionaries({"queries": _queries(hostile)}, optional={"chunks": _chunks(hostile)})
+    return {**draw(st.fixed_dictionaries({}, optional=_options(hostile))), **sources, **draw(main)}

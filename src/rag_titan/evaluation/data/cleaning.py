@@ -39,6 +39,11 @@ def _numbers_of(record: type[Struct]) -> frozenset[str]:
     return frozenset(name for name, hint in hints.items() if float in (hint, *get_args(hint)))
 
 
+@cache
+def _required_of(record: type[Struct]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(record) if field.default is NODEFAULT)
+
+
 def clean_record(record: type[Struct], value: Any, place: Place) -> Any:
     """A record of that type; an unknown key is left out, and noticed when it is near a known one.
 
@@ -69,10 +74,10 @@ def clean_fields(record: type[Struct], value: Any, place: Place) -> dict[str, An
     for key, item in value.items():
         if key in cleaners and item is not None and item is not UNSET and not _empty_cell(item, record, key):
             kept[key] = cleaners[key](item, place.field(key))
-    for field in fields(record):
-        if field.name not in kept and field.default is NODEFAULT:
-            end = f'the object has {keys_of(value)}. Add "{field.name}"'
-            raise place.field(field.name).error(f"must be given; {end}.")
+    for name in _required_of(record):
+        if name not in kept:
+            got = "got null" if name in value else f'the object has {keys_of(value)}. Add "{name}"'
+            raise place.field(name).error(f"must be given; {got}.")
     return kept
 
 
@@ -261,7 +266,7 @@ def _list_of(annotation: Any) -> Clean:
         kinds = set(map(type, value))
         if kinds == {str} and holds_texts and "".join(value).isascii():
             return list(value)
-        if kinds == {int} and holds_ids and max(map(abs, value)) < _EXACT_FLOATS:
+        if kinds == {int} and holds_ids and min(value) > -_EXACT_FLOATS and max(value) < _EXACT_FLOATS:
             return list(map(str, value))
         return [item(v, place.item(i)) for i, v in enumerate(value)]
 
@@ -283,6 +288,8 @@ def _mapping_of(item: Clean) -> Clean:
         value = plain(value)
         if not isinstance(value, dict):
             raise place.error(f"must be an object, got {shown(value)}.")
+        if item is _grade and _all_plain(value):
+            return dict(zip(value, map(float, value.values()), strict=True))
         kept: dict[str, Any] = {}
         for key, v in value.items():
             name = clean_id(key, place.key(key))
@@ -292,6 +299,14 @@ def _mapping_of(item: Clean) -> Clean:
         return kept
 
     return clean
+
+
+def _all_plain(grades: dict[Any, Any]) -> bool:
+    """True when nothing has to be said about any of the grades, as nearly always."""
+    kinds = set(map(type, grades.values()))
+    if set(map(type, grades)) != {str} or not kinds <= {int, float} or not "".join(grades).isascii():
+        return False
+    return all(-_EXACT_FLOATS < grade < _EXACT_FLOATS for grade in grades.values())
 
 
 _WORDS = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}

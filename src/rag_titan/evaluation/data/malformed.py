@@ -46,9 +46,7 @@ def not_json(text: str, error: JSONDecodeError) -> str:
 
 def _unclosed(error: JSONDecodeError) -> str:
     if error.msg.startswith("Unterminated"):
-        return (
-            f"must be JSON, but the text that starts in column {error.colno} has no end. Write it again, or remove it."
-        )
+        return f"must be JSON, but the text from column {error.colno} on has no end: it is cut off. Write it again."
     return f"must be JSON, got a line break or tab inside a text in column {error.colno}. Write \\n or \\t."
 
 

@@ -20,8 +20,13 @@ PLAIN = frozenset((str, int, float, bool, NoneType, list, dict))
 _MISSING = frozenset(("NaTType", "NAType"))  # what pandas writes into a cell without a value
 
 
+_Part = str | int | tuple[object]  # a name, the number of an element, a key
+
+
 class Place:
     """A place in the data: knows its name, the names of the places inside it, and where notices go.
+
+    A name is put together when it is asked for, since nearly none ever is.
 
     >>> Place("queries[3]").field("retrieved_ids").item(2).where
     'queries[3].retrieved_ids[2]'
@@ -29,24 +34,35 @@ class Place:
     line 12: id: must be text or a whole number, got null.
     """
 
-    __slots__ = ("joint", "notices", "where")
+    __slots__ = ("_above", "_joint", "_part", "notices")
 
-    def __init__(self, where: str, joint: str = ".", notices: Notices | None = None) -> None:
-        self.where = where
-        self.joint = joint
+    def __init__(
+        self, part: _Part, joint: str = ".", notices: Notices | None = None, above: Place | None = None
+    ) -> None:
+        self._part = part
+        self._joint = joint
+        self._above = above
         self.notices = notices if notices is not None else Notices()
+
+    @property
+    def where(self) -> str:
+        """The name."""
+        part = self._part
+        if not isinstance(part, str):
+            part = f"[{part}]" if isinstance(part, int) else f"[{quoted(str(part[0]))}]"
+        return part if self._above is None else self._above.where + part
 
     def field(self, name: str) -> Place:
         """A key of the object that stands here."""
-        return Place(f"{self.where}{self.joint}{name}", ".", self.notices)
+        return Place(self._joint + name, ".", self.notices, self)
 
     def item(self, index: int) -> Place:
         """An element, from 0, of the list that stands here."""
-        return Place(f"{self.where}[{index}]", ".", self.notices)
+        return Place(index, ".", self.notices, self)
 
     def key(self, key: object) -> Place:
         """An entry of the mapping that stands here."""
-        return Place(f"{self.where}[{quoted(str(key))}]", ".", self.notices)
+        return Place((key,), ".", self.notices, self)
 
     def error(self, rule: str) -> DatasetError:
         """What to raise when a rule is broken here."""
