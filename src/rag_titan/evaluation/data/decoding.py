@@ -129,7 +129,10 @@ class RecordDecoder(Generic[T]):
     def _from_json(self, raw: bytes | Raw, place: Place) -> Any:
         if isinstance(raw, bytes) and not raw.strip():
             raise place.error(f"must hold {_article(self.record)}, got an empty line. Remove it.")
-        value = from_json(utf8(bytes(raw), place.where), place)
+        try:
+            value = decode_json(raw)
+        except _REFUSED:
+            value = from_json(utf8(bytes(raw), place.where), place)
         if isinstance(value, dict) and self._learn(value):
             try:
                 return self._decoder.decode(raw)
@@ -225,10 +228,12 @@ def _article(record: type[Struct]) -> str:
 def from_json(text: str, place: Place) -> Any:
     """Any JSON that Python writes, NaN, infinities and lone surrogates included; DatasetError says what is wrong."""
     try:
-        return json.loads(text, parse_int=_whole)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         line = f" line {error.lineno}" if "\n" in text.strip() else ""
         raise DatasetError(f"{place.where}{line}", not_json(text, error)) from None
+    except ValueError:  # more digits than Python turns into a number
+        return json.loads(text, parse_int=_whole)
 
 
 def _whole(digits: str) -> int | float:
