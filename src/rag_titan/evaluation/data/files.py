@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Generic, TypeVar
+from weakref import finalize
 
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import decode
@@ -50,6 +51,7 @@ class File:
         self.path = Path(path)
         self.is_stdin = str(path) == STDIN
         self.name = "standard input" if self.is_stdin else self.path.name or str(path)
+        self._where = self.name if self.is_stdin else str(path)
         self._kept: IO[bytes] | None = None
         self._stream: IO[bytes] | None = None
         self._size = 0
@@ -61,7 +63,7 @@ class File:
             with self._raw() as raw:
                 self._stream, packed = raw, raw.read(2) == _GZIP
                 raw.seek(0)
-                yield gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[misc]
+                yield gzip.GzipFile(fileobj=raw, mode="rb") if packed else raw  # type: ignore[misc]
         except FileNotFoundError:
             raise DatasetError(
                 str(self.path), "must be a file or a folder, got nothing there. Check the path."
@@ -69,7 +71,7 @@ class File:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DatasetError(self.name, f"must be whole, got a broken gzip file ({error}). Write it again.") from None
         except OSError as error:
-            raise DatasetError(str(self.path), f"must be readable, got: {error.strerror or error}.") from None
+            raise DatasetError(self._where, f"must be readable, got: {error.strerror or error}.") from None
         finally:
             self._stream = None
 
@@ -95,6 +97,7 @@ class File:
     def _spooled(self) -> IO[bytes]:
         """What can be read only once (standard input, a pipe), kept in memory or a temporary file."""
         kept: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # type: ignore[assignment]
+        finalize(self, kept.close)
         if self.is_stdin:
             shutil.copyfileobj(sys.stdin.buffer, kept)
         else:
@@ -210,16 +213,28 @@ def read_json(file: File) -> tuple[Any, bool]:
         return decode(data, type=dict[str, Raw] | list[Raw]), True
     except (DecodeError, RecursionError):
         pass
-    text = utf8(data, file.name)
     try:
-        return from_json(text, Place(file.name)), False
-    except RecursionError:
-        raise DatasetError(file.name, "must not be nested so deep that Python cannot follow.") from None
+        return _decoded_slowly(data, file.name), False
     except DatasetError:
         if is_lines(file) and b"\n" in data.strip():
             rule = "must hold a single JSON value, got one object a line. Give it a name that ends in .jsonl."
             raise DatasetError(file.name, rule) from None
         raise
+
+
+def decoded(raw: Raw, name: str) -> Any:
+    """The value of a part that is still JSON text; `name` is how an error calls it."""
+    try:
+        return decode(raw)
+    except (DecodeError, RecursionError):
+        return _decoded_slowly(bytes(raw), name)
+
+
+def _decoded_slowly(data: bytes, name: str) -> Any:
+    try:
+        return from_json(utf8(data, name), Place(name))
+    except RecursionError:
+        raise DatasetError(name, "must not be nested so deep that Python cannot follow.") from None
 
 
 def read_bytes(file: File) -> io.BytesIO:

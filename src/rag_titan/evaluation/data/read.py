@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from msgspec import DecodeError, Raw, Struct
+from msgspec import Raw, Struct
 from msgspec.json import decode
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.dataset import Dataset, assembled
 from rag_titan.evaluation.data.decoding import CHUNKS, DOCUMENTS, QUERIES, RecordKind
-from rag_titan.evaluation.data.files import File, LineRows, is_lines, read_json
+from rag_titan.evaluation.data.files import File, LineRows, decoded, is_lines, read_json
 from rag_titan.evaluation.data.parquet import parquet_rows
 from rag_titan.evaluation.data.plain import quoted, shown
 from rag_titan.evaluation.data.queries import QuerySource, ReadyRows
@@ -83,26 +83,22 @@ def _single(file: File) -> dict[str, Any]:
 
 def _inputs(file: File, value: Any, encoded: bool) -> dict[str, Any]:
     """The inputs in the object of a JSON file."""
+    rule = 'must hold an object of inputs, as {"queries": [...]}'
     if not isinstance(value, dict):
-        raise DatasetError(file.name, f"must hold an object of inputs or a list of queries, got {shown(value)}.")
+        raise DatasetError(file.name, f"{rule}, got {shown(value)}.")
     if "id" in value and "queries" not in value:
-        rule = (
-            "must hold an object of inputs or a list of queries, got a single query. Write [{...}], or name it .jsonl."
-        )
-        raise DatasetError(file.name, rule)
+        raise DatasetError(file.name, f"{rule}, got a single query. Write [{{...}}], or name it .jsonl.")
     inputs = {name: _input(name, part, encoded) for name, part in value.items() if name != "$schema"}
     return {name: part for name, part in inputs.items() if part is not None}
 
 
 def _input(name: str, part: Any, encoded: bool) -> Any:
     """A part of the object: lists of records stay JSON text until they are decoded one by one."""
-    if name in _KINDS and encoded:
-        try:
-            part, records = decode(part, type=list[Raw]), True
-        except DecodeError:
-            part, records = decode(part), False
-        return ValueRows.of_list(_KINDS[name], part, name, encoded=True) if records else part
-    return decode(part) if encoded else part
+    if not encoded:
+        return part
+    if name in _KINDS and bytes(memoryview(part)[:1]) == b"[":
+        return ValueRows.of_list(_KINDS[name], decode(part, type=list[Raw]), name, encoded=True)
+    return decoded(part, name)
 
 
 def _folder(folder: Path) -> dict[str, Any]:
@@ -150,7 +146,7 @@ def _records(name: str, file: File) -> Any:
     if isinstance(value, list):
         return ValueRows.of_list(kind, value, name, encoded)
     if name == "documents" and isinstance(value, dict):
-        return {key: decode(text) for key, text in value.items()} if encoded else value
+        return {key: decoded(text, f"{file.name}: {key}") for key, text in value.items()} if encoded else value
     raise DatasetError(file.name, f"must hold a list of {name}, got {shown(value)}.")
 
 
