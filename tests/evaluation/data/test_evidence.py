@@ -47,7 +47,7 @@ def test_an_occurrence_counts_over_the_documents_in_order() -> None:
     table, notices = table_of(*([quote] for quote in quotes))
     assert table.starts.tolist() == [18, 30, -1]
     assert notices == [
-        "expected_evidence: a quote of q2 occurs less often than its `occurrence` says. "
+        "expected_evidence: a quote of query q2 occurs less often than its `occurrence` says. "
         "Span metrics are not measured there."
     ]
     named, _ = table_of([Evidence(quote="Pay is", doc_id="it")])
@@ -59,8 +59,8 @@ def test_a_quote_without_a_place_names_its_query() -> None:
     assert table.owner_placed.tolist() == [False, False, True]
     assert table.placed.tolist() == [False, False, True, True]
     assert len(notices) == 2
-    assert "a quote of q0 occurs more than once" in notices[0]
-    assert "a quote of q1 is in no document" in notices[1]
+    assert "a quote of query q0 occurs more than once" in notices[0]
+    assert "a quote of query q1 is in no document" in notices[1]
 
 
 def test_without_documents_nothing_is_placed_and_nothing_is_said() -> None:

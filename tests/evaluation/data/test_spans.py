@@ -139,6 +139,13 @@ def test_an_unknown_chunk_holds_nothing() -> None:
     assert spans.whole(ragged([[], [-1]])).tolist() == [False, False]
 
 
+def test_strangers_are_named_with_their_query() -> None:
+    spans = spans_of(["One two.", "cleaned up"], [], "One two. Three.")
+    ids = [["c0"], ["c0", "c1", "zz"], [], ["zz"]]
+    codes = ragged([[0], [0, 1, -1], [], [-1]])
+    assert spans.strangers(codes, ids, ["q0", "q1", "q2", "q3"]) == ["q1 (c1)", "q3 (zz)"]
+
+
 def test_a_wrong_quote_leaves_its_query_out() -> None:
     scores = spans_of(["One two."], [["two", "nowhere"]], "One two. Three.").scores(ragged([[0]]), GIVEN)
     assert np.isnan([scores.recall, scores.complete]).all()

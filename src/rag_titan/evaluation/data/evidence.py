@@ -107,12 +107,13 @@ def evidence_of(
     names: Sequence[str],
     notices: Notices | None = None,
     where: Callable[[int, int], str] = lambda i, j: f"queries[{i}].expected_evidence[{j}]",
-    key: str = "expected_evidence",
+    subject: str = "expected_evidence: a quote of query {ids}",
 ) -> EvidenceTable:
     """The evidence of n owners, each quote searched in all documents in one pass.
 
     A quote must occur exactly once unless it says which `occurrence` is meant; otherwise a notice names its owner
-    (`names`, (n,)). `where(i, j)` is the place of item j of owner i in the dataset, for the errors.
+    (`names`, (n,); `subject` is the start of its sentence). `where(i, j)` is the place of item j of owner i in the
+    dataset, for the errors.
 
     Raises DatasetError for what is no evidence, and for a span that no document holds.
 
@@ -139,7 +140,7 @@ def evidence_of(
         ends,
     )
     if notices is not None and documents.given:
-        _tell(notices, table, counts, names, key)
+        _tell(notices, table, counts, names, subject)
     return table
 
 
@@ -216,7 +217,7 @@ def _marked(places: Ints, n: int) -> Mask:
     return marks
 
 
-def _tell(notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[str], key: str) -> None:
+def _tell(notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[str], subject: str) -> None:
     owners, open_ones = table.owner[table.item], table.starts < 0
     for mask, what in (
         (counts == 0, "is in no document"),
@@ -224,4 +225,4 @@ def _tell(notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[
         (counts > 0, "occurs more than once in the documents; say which `occurrence` is meant, or give a span"),
     ):
         named = [names[i] for i in np.unique(owners[open_ones & mask]).tolist()]
-        notices.add(f"{key}: a quote of {{ids}} {what}. Span metrics are not measured there.", named)
+        notices.add(f"{subject} {what}. Span metrics are not measured there.", named)

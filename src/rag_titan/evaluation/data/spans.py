@@ -119,6 +119,17 @@ class Spans:
         unclear: Mask = blind[lists.values]
         return unclear
 
+    def strangers(self, lists: Ragged, ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
+        """For each list with an element that cannot be judged its name and the first such id, as in "q1 (c9)".
+
+        ids    the n lists as ids, element for element
+        names  (n,)
+        """
+        unclear = np.flatnonzero(self.unclear(lists))
+        rows, first = np.unique(lists.rows[unclear], return_index=True)
+        places = lists.places[unclear[first]]
+        return [f"{names[i]} ({ids[i][at]})" for i, at in zip(rows.tolist(), places.tolist(), strict=True)]
+
     def judged(self, lists: Ragged, given: Mask) -> Mask:
         """(n,) True where a list was given, all its chunks can be judged, and so can all the evidence.
 

@@ -35,20 +35,21 @@ class AugmentationInputs:
     @cached_property
     def lists(self) -> Ragged:
         """The chunk codes of each context in the order of the prompt, repeated ones kept; -1 for an unknown chunk."""
-        return self.table.codes([NO_IDS if ids is None else ids for ids in self.table.lists("context")])
+        return self.table.codes(self._ids)
+
+    @cached_property
+    def _ids(self) -> list[list[str]]:
+        return [NO_IDS if ids is None else ids for ids in self.table.lists("context")]
 
     @cached_property
     def clear(self) -> Mask:
         """(n,) True where `context_ids` were given and everything is known of all of their chunks."""
-        unclear = self.table.spans.unclear(self.lists)
-        if self.table.corpus.given and unclear.any():
-            rows, first = np.unique(self.lists.rows[unclear], return_index=True)
-            chunks = [ids for row in self.table.lists("context") for ids in row or NO_IDS]
-            places = np.flatnonzero(unclear)[first].tolist()
-            names = [f"{self.table.ids[i]} ({chunks[at]})" for i, at in zip(rows.tolist(), places, strict=True)]
-            sentence = "`context_ids` name a chunk that is unknown or has no text or sure place: query {ids}."
-            self.table.notices.add(f"{sentence} Its context is measured in part, or not at all.", names)
-        clear: Mask = self.table.has_list("context") & (self.lists.sums(unclear) == 0)
+        spans = self.table.spans
+        if self.table.corpus.given:
+            sentence = "`context_ids` name a chunk that is unknown or has no text or sure place: query {ids}. "
+            strangers = spans.strangers(self.lists, self._ids, self.table.ids)
+            self.table.notices.add(sentence + "Its context is measured in part, or not at all.", strangers)
+        clear: Mask = self.table.has_list("context") & (self.lists.sums(spans.unclear(self.lists)) == 0)
         return clear
 
     @cached_property

@@ -251,7 +251,8 @@ def chunking_evidence(
 ) -> EvidenceTable:
     """`expected_evidence` (or `structural_blocks`) of the chunking at its places, each item for itself."""
     names = [repr(item[:40]) if isinstance(item, str) else f"{key}[{i}]" for i, item in enumerate(items)]
-    return evidence_of([[x] for x in items], layout.documents, names, notices, lambda i, _: f"{key}[{i}]", key)
+    lists, subject = [[item] for item in items], f"{key}: the text {{ids}}"
+    return evidence_of(lists, layout.documents, names, notices, lambda i, _: f"{key}[{i}]", subject)
 
 
 def _has_unplaced(table: EvidenceTable | None) -> bool:
