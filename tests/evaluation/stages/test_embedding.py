@@ -179,6 +179,12 @@ def test_ties_at_rank_k_count_as_found_and_in_the_index() -> None:
     assert (row["query_topk_recall"], row["ann_recall_at_k"]) == (0.5, 1.0)
 
 
+def test_a_k_beyond_all_vectors_costs_nothing() -> None:
+    data = {"vectors": {"a": [1, 0], "b": [0, 1]}, "query_vectors": {"q": [1, 0]}, "relevant_ids": {"q": ["b"]}}
+    row = result({**data, "index_results": {"q": ["a"]}}, 10**15)
+    assert (row["query_topk_recall"], row["ann_recall_at_k"]) == (1.0, 0.5)
+
+
 def test_a_query_of_zeros_finds_nothing_and_has_no_similarity() -> None:
     data = {"vectors": {"a": [1, 0]}, "query_vectors": {"q": [0, 0]}, "relevant_ids": {"q": ["a"]}}
     row = result({**data, "index_results": {"q": ["a"]}}, 1)

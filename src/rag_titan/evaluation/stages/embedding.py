@@ -64,7 +64,8 @@ class EmbeddingInputs:
         """
         best = np.full(len(self.table.query_ids), np.nan)
         asked = np.flatnonzero(self.has_gold | self.table.searched)
-        best[asked] = kth_best(nearest(self.table.queries[asked], self.table.vectors, self.k, self.lengths)[1])
+        k = min(self.k, len(self.table.ids))
+        best[asked] = kth_best(nearest(self.table.queries[asked], self.table.vectors, k, self.lengths)[1])
         return best
 
     @cached_property
