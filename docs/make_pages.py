@@ -1,4 +1,4 @@
-"""Writes metrics.md from the catalogue and data.md from the record types, so that neither can lag behind the code.
+"""Writes metrics.md from the catalogue, data.md from the record types, and the demo's output into the README.
 
 python docs/make_pages.py            write the pages
 python docs/make_pages.py --check    exit 1 where a page is not what the code says
@@ -6,9 +6,12 @@ python docs/make_pages.py --check    exit 1 where a page is not what the code sa
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS
@@ -18,7 +21,10 @@ from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.scoring.policy import QUALITY_GATES, RATINGS, STAGE_WEIGHTS, default_weight
 
 HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
 PRINTED = "<!-- Printed by docs/make_pages.py; change the code, not this file. -->"
+
+BEGIN, END = "<!-- demo -->", "<!-- end of demo -->"
 
 METRICS_INTRO = """\
 Every metric with its formula, how to read it, and its default weight in the score of its stage. `rag-titan metrics
@@ -137,16 +143,37 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
 
 
+def readme() -> str:
+    """The README with what the demo prints on a terminal of 80 columns."""
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    with TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "rag_titan", "demo"],
+            cwd=folder,
+            env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    shown = "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+    return f"{before}{BEGIN}\n```text\n{shown}\n```\n{END}{after}"
+
+
 def main(arguments: Sequence[str]) -> int:
     """Write the pages, or with --check compare them."""
-    pages = {HERE / "metrics.md": metrics_page(), HERE / "data.md": data_page()}
+    pages = {HERE / "metrics.md": metrics_page(), HERE / "data.md": data_page(), README: readme()}
     if "--check" not in arguments:
         for file, text in pages.items():
             file.write_text(text, encoding="utf-8")
         return 0
-    stale = [f.name for f, text in pages.items() if not f.is_file() or f.read_text(encoding="utf-8") != text]
+    stale = [
+        f.relative_to(HERE.parent)
+        for f, text in pages.items()
+        if not f.is_file() or f.read_text(encoding="utf-8") != text
+    ]
     for name in stale:
-        sys.stderr.write(f"docs/{name} is not what the code says; run: python docs/make_pages.py\n")
+        sys.stderr.write(f"{name} is not what the code says; run: python docs/make_pages.py\n")
     return 1 if stale else 0
 
 

@@ -1,0 +1,87 @@
+"""The README and the pages: what they show runs, and says what they say it says."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+from rag_titan.cli.config import read_config
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONFIG = (ROOT / "docs" / "config.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def printed(code: str) -> list[str]:
+    """The lines that a piece of Python prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(code, {})  # the README's own code
+    return out.getvalue().splitlines()
+
+
+def test_the_quick_start_prints_what_its_comments_say() -> None:
+    (code,) = blocks(README, "python")
+    first, second, third, *failed = printed(code)
+    assert (first, second, third) == ("0.5", "0.5", "Provisional")
+    assert re.findall(r"# (\S+?),", code)[-3:] == ["0.5", "0.5", "Provisional"]
+    assert len(failed) == 1
+    assert failed[0].startswith("q1 generation ")
+    assert "500" in failed[0]
+
+
+@pytest.fixture
+def logs() -> None:
+    """The files that the commands of the README read, in the current folder."""
+    (lines,) = blocks(README, "json")
+    (settings,) = blocks(README, "toml")
+    Path("data.jsonl").write_text(lines)
+    Path("rag-titan.toml").write_text(settings)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The calls of rag-titan in the shell blocks, without its name."""
+    lines = "\n".join(blocks(text, "sh")).replace("\\\n", " ").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("rag-titan ")]
+
+
+def test_the_commands_run_on_the_logs_and_settings_that_it_shows(run: Run, logs: None) -> None:
+    found = commands(README)
+    assert len(found) == 2
+    for command in [*found, found[-1]]:
+        done = run(*command)
+        assert (done.code, done.err) == (0, ""), done.out
+    assert "first run" not in done.out
+    assert Path("reports/today.md").is_file()
+
+
+def test_the_config_page_shows_a_file_that_is_read_and_every_key(run: Run, tmp_path: Path) -> None:
+    (settings,) = blocks(CONFIG, "toml")
+    (tmp_path / "rag-titan.toml").write_text(settings)
+    assert read_config(None, tmp_path).metric_weights == {"generation": {"exact_match": 0}}
+    (tmp_path / "data.json").write_text('{"queries": [{"id": "q", "answer": "a", "retrieved_ids": []}]}')
+    assert run("evaluate", "--input", "data.json", "--format", "json").err == ""
+
+
+@pytest.mark.parametrize("text", [README, CONTRIBUTING, CONFIG, (ROOT / "docs" / "report.md").read_text()])
+def test_links_to_files_lead_somewhere(text: str) -> None:
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (ROOT / link).exists() and not (ROOT / "docs" / link).exists()] == []
+
+
+def test_every_option_of_evaluate_is_named_in_the_readme_or_by_help(run: Run) -> None:
+    named = set(re.findall(r"--[a-z][a-z-]+", README))
+    known = set(re.findall(r"--[a-z][a-z-]+", run("evaluate", "--help").out + run("demo", "--help").out))
+    assert named - known == set()
