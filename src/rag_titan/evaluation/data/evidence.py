@@ -122,13 +122,7 @@ def evidence_of(
     >>> table.starts.tolist(), table.owner.tolist(), table.owner_placed.tolist()
     ([9, 18, -1], [0, 1, 1], [True, False, False])
     """
-    options: list[_Option] = []
-    sizes: list[int] = []
-    for i, items in enumerate(lists):
-        for j, item in enumerate(items or ()):
-            before = len(options)
-            options.extend(_options(item, len(sizes), where(i, j), documents))
-            sizes.append(len(options) - before)
+    options, sizes = _read(lists, documents, where)
     starts, ends, counts = _placed(options, documents)
     table = EvidenceTable(
         documents,
@@ -142,6 +136,20 @@ def evidence_of(
     if notices is not None and documents.given:
         _tell(notices, table, counts, names, subject)
     return table
+
+
+def _read(
+    lists: Sequence[Items | None], documents: Documents, where: Callable[[int, int], str]
+) -> tuple[list[_Option], list[int]]:
+    """The options of all items, and how many each item has."""
+    options: list[_Option] = []
+    sizes: list[int] = []
+    for i, items in enumerate(lists):
+        for j, item in enumerate(items or ()):
+            before = len(options)
+            options.extend(_options(item, len(sizes), where(i, j), documents))
+            sizes.append(len(options) - before)
+    return options, sizes
 
 
 def _options(item: str | Evidence, number: int, where: str, documents: Documents) -> Iterator[_Option]:
