@@ -1,7 +1,7 @@
 """Hypothesis profiles, and the rule that CI may not skip a test because a library is absent.
 
-    dev   the default: few examples, the same ones every time
-    ci    more of them, with RAG_TITAN_CI=1
+dev   the default: few examples, the same ones every time
+ci    more of them, with RAG_TITAN_CI=1
 """
 
 from __future__ import annotations
