@@ -114,7 +114,7 @@ class RAGEvaluator:
         """The report on a validated dataset."""
         run = _Run(self, dataset, per_query)
         try:
-            for queries in dataset.queries.batches(BATCH):
+            for queries in dataset.queries.batches(BATCH, run.plan.settings.depth):
                 run.add(partial_of(queries, run.plan))
                 if progress is not None:
                     progress(run.partial.queries)

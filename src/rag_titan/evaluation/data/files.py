@@ -27,7 +27,7 @@ from rag_titan.evaluation.data.rows import Naming
 T = TypeVar("T", bound=Struct)
 
 STDIN = "-"
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17  # what is decoded of it, some hundred kilobytes, stays in the processor's cache until it is looked at
 _IN_MEMORY = 1 << 26  # of standard input; more of it goes into a temporary file
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _FOREIGN = {

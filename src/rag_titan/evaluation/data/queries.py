@@ -61,8 +61,10 @@ class QuerySource:
         """How much of the current pass is done, 0..1; None where nobody can say."""
         return self._rows.share
 
-    def batches(self, size: int) -> Iterator[list[Query]]:
+    def batches(self, size: int, depth: int | None = None) -> Iterator[list[Query]]:
         """All queries, `size` at a time, the last batch with what is left.
+
+        depth  the deepest rank that is looked at: of a retrieved list that no reranker follows only so many ids are kept
 
         Raises DatasetError at a bad record, or leaves it out. Two queries with the same id are found at once within a
         batch, and at the end of the pass over all batches (8 bytes are kept for each id).
@@ -71,7 +73,7 @@ class QuerySource:
         self.notices, self.skipped, self.count = intake.notices, intake.skipped, 0
         self.asked = self.gold = Fingerprint()
         log = _Ids(self._rows.naming, intake, look=not self._unique)
-        for numbers, queries in self._blocks(size, intake):
+        for numbers, queries in self._blocks(size, intake, depth):
             kept = log.unique(*_agreeing(numbers, queries, self._rows.naming, intake))
             if kept:
                 self._take(kept)
@@ -86,7 +88,9 @@ class QuerySource:
         self.asked = self.asked.merge(query_fingerprint(queries))
         self.gold = self.gold.merge(gold_fingerprint(queries))
 
-    def _blocks(self, size: int, intake: Intake) -> Iterator[tuple[list[int], list[Query]]]:
+    def _blocks(
+        self, size: int, intake: Intake, depth: int | None
+    ) -> Iterator[tuple[list[int], list[Query]]]:
         """The rows in blocks of `size`.
 
         No garbage is collected while a batch is decoded: that makes many lists and no circle, and looking through them
@@ -98,6 +102,8 @@ class QuerySource:
         try:
             gc.disable()
             for block_numbers, block in self._rows.read(intake):
+                if depth is not None and not isinstance(self._rows, ReadyRows):  # those are somebody else's
+                    _cut(block, depth)
                 numbers.extend(block_numbers)
                 queries.extend(block)
                 while len(queries) >= size:
@@ -127,6 +133,16 @@ class QuerySource:
                 if ids[i] in first:
                     raise _duplicate(naming, ids[i], numbers[i], first[ids[i]])
                 first[ids[i]] = numbers[i]
+
+
+def _cut(queries: Sequence[Query], depth: int) -> None:
+    """Let go of the ids that nothing looks at, while the queries are still in the processor's cache."""
+    for query in queries:
+        ids = query.retrieved_ids
+        if ids is not None and len(ids) > depth and query.reranked_ids is None:
+            head = ids[:depth]
+            if len(set(head)) == depth:
+                query.retrieved_ids = head
 
 
 class ReadyRows:
