@@ -54,6 +54,7 @@ def test_polars() -> None:
     assert len(queries_of(Frame([{"id": n} for n in range(1200)]))) == 1200
 
 
+@pytest.mark.oracle
 def test_pandas() -> None:
     pandas = pytest.importorskip("pandas")
     assert queries_of(pandas.DataFrame(RECORDS)) == queries_of(RECORDS)
@@ -66,6 +67,7 @@ def test_pandas() -> None:
     assert (first.context_ids, first.timestamp, second.timestamp) == (["5"], "2026-01-02T00:00:00", None)
 
 
+@pytest.mark.oracle
 def test_pandas_chunks_and_documents() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": [1, 2], "text": ["a", "b"], "start": [0.0, None], "end": [1.0, None]})
@@ -74,6 +76,7 @@ def test_pandas_chunks_and_documents() -> None:
     assert dataset.documents == {"1": "a", "2": "b"}
 
 
+@pytest.mark.parquet
 def test_arrow() -> None:
     arrow = pytest.importorskip("pyarrow")
     table = arrow.Table.from_pylist(RECORDS)
@@ -83,6 +86,7 @@ def test_arrow() -> None:
     assert queries_of(arrow.concat_tables([table.slice(0, 1), table.slice(1)])) == queries_of(RECORDS)
 
 
+@pytest.mark.parquet
 def test_arrow_forms_of_mappings() -> None:
     arrow = pytest.importorskip("pyarrow")
     text, number = arrow.string(), arrow.float64()
@@ -100,6 +104,7 @@ def test_arrow_forms_of_mappings() -> None:
         assert [query.relevance for query in queries_of(table)] == [{"c1": 2.0}, None, {}], name
 
 
+@pytest.mark.parquet
 def test_arrow_lists_of_other_kinds() -> None:
     arrow = pytest.importorskip("pyarrow")
     table = arrow.table(
@@ -117,6 +122,7 @@ def test_arrow_lists_of_other_kinds() -> None:
     assert (second.retrieved_ids, second.expected_evidence) == (None, [])
 
 
+@pytest.mark.parquet
 def test_a_null_among_ids_has_its_place() -> None:
     arrow = pytest.importorskip("pyarrow")
     table = arrow.table({"id": [1, 2], "retrieved_ids": [["a"], ["a", None]]})
