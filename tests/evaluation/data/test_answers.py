@@ -14,7 +14,7 @@ from rag_titan.evaluation.conventions import PRESETS, Conventions
 from rag_titan.evaluation.data import answers as module
 from rag_titan.evaluation.data.answers import Answers, references_of
 from rag_titan.evaluation.data.numerals import facts
-from rag_titan.evaluation.data.squad import official, unicode_tokens, with_articles
+from rag_titan.evaluation.data.squad import in_any_script, official, with_articles
 from rag_titan.evaluation.data.tokens import words
 
 SCORES = ("exact_match", "precision", "recall", "f1", "rouge_l")
@@ -33,8 +33,10 @@ def slow_lcs(a: list[str], b: list[str]) -> int:
 
 
 def slow_pair(answer: str, reference: str, squad: bool) -> tuple[float, float, float, float, float]:
-    tokens = official if squad else lambda text: unicode_tokens(text) or with_articles(text)
-    a, b = tokens(answer), tokens(reference)
+    a, b = (
+        official(text).split() if squad else in_any_script(text).split() or with_articles(text).split()
+        for text in (answer, reference)
+    )
     same = sum((Counter(a) & Counter(b)).values())
     f1 = 2 * same / (len(a) + len(b)) if a or b else 1.0
     x, y = words().tokens(answer), words().tokens(reference)

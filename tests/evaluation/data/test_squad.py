@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_titan.evaluation.data.squad import official, unicode_tokens, with_articles
+from rag_titan.evaluation.data.squad import in_any_script, official, with_articles
 
 TEXTS = st.text(st.sampled_from("aAnthe .,'-$%_\t\n\xa0éΣ—’1\x00你े") | st.characters(), max_size=30)
 
@@ -21,12 +21,12 @@ def slow_official(text: str) -> list[str]:
 
 @given(TEXTS)
 def test_the_official_rule_to_the_letter(text: str) -> None:
-    assert official(text) == slow_official(text)
+    assert official(text).split() == slow_official(text)
 
 
 @given(st.text(st.characters(max_codepoint=127), max_size=30))
 def test_ascii_text_has_the_same_tokens_under_both_rules(text: str) -> None:
-    assert unicode_tokens(text) == official(text)
+    assert in_any_script(text).split() == official(text).split()
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_ascii_text_has_the_same_tokens_under_both_rules(text: str) -> None:
     ],
 )
 def test_tokens_by_hand(text: str, expected: list[str]) -> None:
-    assert unicode_tokens(text) == expected
+    assert in_any_script(text).split() == expected
 
 
 def test_articles_are_kept_on_request() -> None:
-    assert with_articles("The A.") == ["the", "a"]
-    assert with_articles("...") == []
+    assert with_articles("The A.").split() == ["the", "a"]
+    assert with_articles("...").split() == []

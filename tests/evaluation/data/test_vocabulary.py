@@ -16,8 +16,8 @@ SPLITS = {
     "words": UNICODE_WORDS,
     "plain words": PLAIN_WORDS,
     "official": squad.OFFICIAL,
-    "unicode": squad.UNICODE,
-    "with articles": squad.UNICODE_WITH_ARTICLES,
+    "any script": squad.IN_ANY_SCRIPT,
+    "with articles": squad.WITH_ARTICLES,
     "numbers": NUMBERS[0],
     "numbers, otherwise": NUMBERS[1],
     "facts": facts()[0],
@@ -49,7 +49,7 @@ def test_pieces_give_the_tokens_of_the_whole_text(name: str, batches: list[list[
 def test_several_splits_share_the_pieces_and_the_codes() -> None:
     known = Vocabulary()
     coded = CodedTexts(known, ["The cat", "a cat."])
-    plain, normalised = coded.tokens(UNICODE_WORDS), coded.tokens(squad.UNICODE)
+    plain, normalised = coded.tokens(UNICODE_WORDS), coded.tokens(squad.IN_ANY_SCRIPT)
     assert read(plain, known) == [["the", "cat"], ["a", "cat"]]
     assert read(normalised, known) == [["cat"], ["cat"]]
     assert plain.values[1] == normalised.values[0] == known.code("cat")
@@ -57,7 +57,7 @@ def test_several_splits_share_the_pieces_and_the_codes() -> None:
 
 def test_rows_are_read_in_the_order_asked() -> None:
     known = Vocabulary()
-    own = Split(lambda text: [text[:1], text[1:]], by_piece=False)
+    own = Split(lambda text: ([text[:1], text[1:]], vocabulary.np.array([0, 1])), by_piece=False)
     for split in (UNICODE_WORDS, own):
         coded = CodedTexts(known, ["ab", "cd", "ef"])
         order = vocabulary.np.array([2, 0, 0])

@@ -102,11 +102,11 @@ class Answers:
         """Tokens for exact match and the token scores; a text of which nothing would be left keeps its articles."""
         if self._official:
             return texts.tokens(squad.OFFICIAL, rows)
-        tokens = texts.tokens(squad.UNICODE, rows)
+        tokens = texts.tokens(squad.IN_ANY_SCRIPT, rows)
         bare = np.flatnonzero(tokens.lengths == 0)
         if not len(bare):
             return tokens
-        kept = texts.tokens(squad.UNICODE_WITH_ARTICLES, rows[bare])
+        kept = texts.tokens(squad.WITH_ARTICLES, rows[bare])
         values = np.concatenate([tokens.values, kept.values])
         both = Ragged(values, np.concatenate([tokens.offsets, kept.offsets[1:] + tokens.offsets[-1]]))
         order = np.arange(len(rows))

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cache, partial
 
+import numpy as np
+
 from rag_titan.evaluation.conventions import Tokenizer
-from rag_titan.evaluation.data.tokens import Split, normal, token_spans, words
+from rag_titan.evaluation.data.tokens import Split, normal, token_spans
+from rag_titan.evaluation.measures.ragged import Ints
 
 Span = tuple[int, int]
 
@@ -33,11 +35,6 @@ def _number() -> re.Pattern[str]:
 
 
 @cache
-def _digit() -> re.Pattern[str]:
-    return re.compile(r"\d")
-
-
-@cache
 def _loose_percent() -> re.Pattern[str]:
     return re.compile(rf"(?<=\d)\s+(?=[{_PERCENT}](?!\w))")
 
@@ -48,7 +45,9 @@ def join_percent(text: str) -> str:
     >>> join_percent("20 % of 5")
     '20% of 5'
     """
-    return _loose_percent().sub("", text) if any(f" {sign}" in text for sign in _PERCENT) else text
+    if " %" not in text and (text.isascii() or not any(f" {sign}" in text for sign in _PERCENT)):
+        return text
+    return _loose_percent().sub("", text)
 
 
 def readings(digits: str) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ def numbers(text: str, reading: int = 0) -> list[str]:
     >>> numbers("Q3: -5 of 1,000 (2.5%) in 5-7 days, ٣")
     ['3', '-5', '1000', '2.5%', '5', '7', '3']
     """
-    return [_reading(m, reading) + ("%" if m["percent"] else "") for m in _number().finditer(text)]
+    return _find_numbers(text, reading)[0]
 
 
 def written(text: str) -> list[str]:
@@ -121,15 +120,25 @@ def fact_tokens(text: str, reading: int = 0, tokenizer: str | Tokenizer = "unico
     >>> fact_tokens("3.5 days, 3.5km, 20%")
     ['3.5', 'days', '3.5km', '20', '%']
     """
+    return _find_facts(text, reading, tokenizer)[0]
+
+
+def _find_numbers(text: str, reading: int) -> tuple[list[str], Ints]:
+    found = list(_number().finditer(text))
+    tokens = [_reading(m, reading) + ("%" if m["percent"] else "") for m in found]
+    return tokens, np.array([m.start() for m in found], dtype=np.int64)
+
+
+def _find_facts(text: str, reading: int, tokenizer: str | Tokenizer) -> tuple[list[str], Ints]:
     found = {match.span("digits"): match for match in _number().finditer(text)}
     starts, ends = token_spans(text, tokenizer)
-    tokens: list[str] = []
+    tokens: list[tuple[str, int]] = []
     for start, end in _merged(sorted([*zip(starts.tolist(), ends.tolist(), strict=True), *found])):
         match = found.get((start, end))
-        tokens.append(normal(text[start:end]) if match is None else _reading(match, reading))
+        tokens.append((normal(text[start:end]) if match is None else _reading(match, reading), start))
         if match is not None and match["percent"]:
-            tokens.append("%")
-    return tokens
+            tokens.append(("%", start))
+    return [token for token, _ in tokens], np.array([start for _, start in tokens], dtype=np.int64)
 
 
 def _merged(spans: list[Span]) -> Iterator[Span]:
@@ -144,37 +153,17 @@ def _merged(spans: list[Span]) -> Iterator[Span]:
         yield start, end
 
 
-def _where_digits(split: Split, otherwise: Callable[[list[str]], list[list[str]]]) -> Split:
-    """The same split, faster: it looks only at the ASCII pieces that have a digit; the others go to `otherwise`."""
-
-    def at_once(pieces: list[str]) -> list[list[str]]:
-        digit = _digit().search
-        plain = iter(otherwise([piece for piece in pieces if not digit(piece)]))
-        return [split.tokens(piece) if digit(piece) else next(plain) for piece in pieces]
-
-    return replace(split, at_once=at_once)
+NUMBERS = (Split(partial(_find_numbers, reading=0)), Split(partial(_find_numbers, reading=1)))
 
 
-def _none(pieces: list[str]) -> list[list[str]]:
-    return [[] for _ in pieces]
+def _fact_splits(tokenizer: str | Tokenizer, by_piece: bool) -> tuple[Split, Split]:
+    one, other = (partial(_find_facts, reading=reading, tokenizer=tokenizer) for reading in (0, 1))
+    return Split(one, by_piece), Split(other, by_piece)
 
 
-def _number_split(reading: int) -> Split:
-    return _where_digits(Split(partial(numbers, reading=reading)), _none)
-
-
-def _fact_split(tokenizer: str, reading: int) -> Split:
-    split = Split(partial(fact_tokens, reading=reading, tokenizer=tokenizer))
-    return _where_digits(split, words(tokenizer).of_pieces)
-
-
-NUMBERS = (_number_split(0), _number_split(1))
-_FACTS = {name: (_fact_split(name, 0), _fact_split(name, 1)) for name in ("unicode", "word")}
+_FACTS = {name: _fact_splits(name, by_piece=True) for name in ("unicode", "word")}
 
 
 def facts(tokenizer: str | Tokenizer = "unicode") -> tuple[Split, Split]:
     """How facts, and answers that they are looked for in, are cut: in each of the two readings of their numbers."""
-    if isinstance(tokenizer, str):
-        return _FACTS[tokenizer]
-    one, other = (partial(fact_tokens, reading=reading, tokenizer=tokenizer) for reading in (0, 1))
-    return Split(one, by_piece=False), Split(other, by_piece=False)
+    return _FACTS[tokenizer] if isinstance(tokenizer, str) else _fact_splits(tokenizer, by_piece=False)

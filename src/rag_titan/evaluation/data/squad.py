@@ -5,62 +5,59 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
-from rag_titan.evaluation.data.tokens import Split, kinds_of
+import numpy as np
 
-ARTICLES = frozenset(("a", "an", "the"))
+from rag_titan.evaluation.data.tokens import Split, space_out
+from rag_titan.evaluation.measures.ragged import Ints, offsets_of
 
 
 @cache
-def _rules() -> tuple[dict[int, None], re.Pattern[str], re.Pattern[str]]:
-    """ASCII punctuation as str.translate deletes it; an article as a whole word; a part of a word, by kinds."""
-    punctuation = dict.fromkeys(map(ord, string.punctuation))
-    return punctuation, re.compile(r"\b(?:a|an|the)\b"), re.compile("s(?:m|j+(?=m))*|[^s]+")
+def _rules() -> tuple[dict[int, None], re.Pattern[str]]:
+    """ASCII punctuation, as str.translate deletes it, and an article as a whole word."""
+    return dict.fromkeys(map(ord, string.punctuation)), re.compile(r"\b(?:a|an|the)\b")
 
 
-def official(text: str) -> list[str]:
-    """The tokens of the official script (SQuAD evaluate-v2.0).
+def official(text: str) -> str:
+    """The normalisation of the official script (SQuAD evaluate-v2.0), but for its last step, squeezing white space.
 
-    Lower case; ASCII punctuation deleted, so that what stood beside it joins; a, an, the taken out; cut at white space.
+    Lower case; ASCII punctuation deleted, so that what stood beside it joins; a, an, the taken out.
 
-    >>> official("The U.S.' 3.5-point lead"), official("A")
+    >>> official("The U.S.' 3.5-point lead").split(), official("A").split()
     (['us', '35point', 'lead'], [])
     """
-    punctuation, article, _ = _rules()
-    return article.sub(" ", text.lower().translate(punctuation)).split()
+    punctuation, article = _rules()
+    return article.sub(" ", text.lower().translate(punctuation))
 
 
-def unicode_tokens(text: str) -> list[str]:
+def in_any_script(text: str) -> str:
     """The same after NFC, and cut into characters where the script has no spaces.
 
-    >>> unicode_tokens("The café, 你好")
+    >>> in_any_script("The café, 你好").split()
     ['café', '你', '好']
     """
-    return official(text) if text.isascii() else _by_character(official(unicodedata.normalize("NFC", text)))
+    return official(text) if text.isascii() else space_out(official(unicodedata.normalize("NFC", text)))
 
 
-def with_articles(text: str) -> list[str]:
+def with_articles(text: str) -> str:
     """The same with the articles left in.
 
-    >>> with_articles("A")
+    >>> with_articles("A").split()
     ['a']
     """
-    tokens = unicodedata.normalize("NFC", text).lower().translate(_rules()[0]).split()
-    return tokens if text.isascii() else _by_character(tokens)
+    left = unicodedata.normalize("NFC", text).lower().translate(_rules()[0])
+    return left if text.isascii() else space_out(left)
 
 
-def _by_character(tokens: list[str]) -> list[str]:
-    part = _rules()[2]
-    return [token[m.start() : m.end()] for token in tokens for m in part.finditer(kinds_of(token))]
+def _find(text: str, normalise: Callable[[str], str]) -> tuple[list[str], Ints]:
+    """The tokens of a text, and of each the start of its line: normalisation keeps lines but moves what is in them."""
+    lines = [line.split() for line in normalise(text).split("\n")]
+    starts = offsets_of([len(line) + 1 for line in text.split("\n")])[:-1]
+    return [token for line in lines for token in line], np.repeat(starts, [len(line) for line in lines])
 
 
-def _ascii_pieces(pieces: list[str]) -> list[list[str]]:
-    """`official` for pieces without white space: what is left of one by lower case and punctuation is mostly a word."""
-    left = "\n".join(pieces).lower().translate(_rules()[0]).split("\n")
-    return [[word] if word.isalnum() and word not in ARTICLES else official(word) for word in left]
-
-
-OFFICIAL = Split(official, at_once=_ascii_pieces)
-UNICODE = Split(unicode_tokens, at_once=_ascii_pieces)
-UNICODE_WITH_ARTICLES = Split(with_articles)
+OFFICIAL = Split(partial(_find, normalise=official))
+IN_ANY_SCRIPT = Split(partial(_find, normalise=in_any_script))
+WITH_ARTICLES = Split(partial(_find, normalise=with_articles))

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,11 @@ from numpy.typing import NDArray
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation.conventions import Tokenizer
 from rag_titan.evaluation.measures.interning import runs
+from rag_titan.evaluation.measures.ragged import Ints, offsets_of
 
-Ints = NDArray[np.int64]
-Pairs = Iterable[tuple[int, int]]
+Spans = tuple[Ints, Ints]
+Kinds = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
 
 # Blocks of the scripts that are written without spaces between words: first and last code point.
 UNSPACED = (
@@ -37,48 +40,78 @@ UNSPACED = (
 _FIRSTS = [first for first, _ in UNSPACED]
 _JOINERS = "\u200c\u200d"  # zero width non-joiner and joiner: they shape the letters beside them
 
-
-class _Kinds(dict[int, str]):
-    """Code point -> one letter for what it is to a tokenizer; each is looked up once, when it first occurs.
-
-    w  letter, digit or underscore        s  the same in a script without spaces
-    m  combining mark                     j  zero width joiner or non-joiner      "-"  anything else
-    """
-
-    def __missing__(self, point: int) -> str:
-        self[point] = kind = _kind(chr(point))
-        return kind
+# What a character is to a tokenizer; 0 is "not looked up yet".
+_OTHER, _LETTER, _LONE, _MARK, _JOINER = range(1, 6)  # letter: or digit, or "_"; lone: one of a script without spaces
 
 
-def _kind(char: str) -> str:
+def _kind(char: str) -> int:
     if char.isalnum() or char == "_":
         block = bisect_right(_FIRSTS, ord(char)) - 1
-        return "s" if block >= 0 and ord(char) <= UNSPACED[block][1] else "w"
+        return _LONE if block >= 0 and ord(char) <= UNSPACED[block][1] else _LETTER
     if char in _JOINERS:
-        return "j"
-    return "m" if unicodedata.category(char)[0] == "M" else "-"
+        return _JOINER
+    return _MARK if unicodedata.category(char)[0] == "M" else _OTHER
 
 
-_KINDS = _Kinds()
+@cache
+def _kind_table() -> Kinds:
+    """(0x110000,) the kind of each code point, filled in as they come."""
+    return np.zeros(0x110000, dtype=np.uint8)
 
 
-def kinds_of(text: str) -> str:
-    """For each character of the text the letter of its kind (see _Kinds).
+def _kinds(text: str) -> Kinds:
+    """(n_characters,)"""
+    points, table = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4"), _kind_table()
+    kinds: Kinds = table[points]
+    if not kinds.all():
+        for point in set(points[kinds == 0].tolist()):
+            table[point] = _kind(chr(point))
+        kinds = table[points]
+    return kinds
 
-    >>> kinds_of("é e\\u0301 世!")
-    'w-wm-s-'
+
+class _Tokens(NamedTuple):
+    """By character of a text, (n_characters,): starts a token; is in one; is in one of a script without spaces."""
+
+    starts: Mask
+    inside: Mask
+    lone: Mask
+
+
+def _unicode_tokens(text: str) -> _Tokens:
+    """A mark belongs to the character that it stands on; so does a joiner if a mark follows or it joins two letters."""
+    kinds = _kinds(text)
+    joins = kinds == _JOINER
+    solid = (kinds != _MARK) & ~joins
+    places = np.arange(len(kinds))
+    before = np.maximum.accumulate(np.where(solid, places, -1))
+    kinds = np.append(kinds, np.uint8(_OTHER))  # behind the end and, as number -1, before the start
+    base = kinds[before]
+    if joins.any():
+        after = np.minimum.accumulate(np.where(joins, len(places), places)[::-1])[::-1]
+        held = (kinds[after] == _MARK) | ((kinds[after] == _LETTER) & (base == _LETTER))
+        base[joins & ~held] = _OTHER
+    lone = base == _LONE
+    inside = lone | (base == _LETTER)
+    starts = inside & ((lone & solid) | (base != np.append(np.uint8(_OTHER), base[:-1])))
+    return _Tokens(starts, inside, lone)
+
+
+def _unicode_spans(text: str) -> Spans:
+    starts, inside, _ = _unicode_tokens(text)
+    ends = inside & np.append(starts[1:] | ~inside[1:], True)
+    return np.flatnonzero(starts), np.flatnonzero(ends) + 1
+
+
+def space_out(text: str) -> str:
+    """The text with a space before and after each character (with its marks) of a script without spaces.
+
+    >>> space_out("在2019年!").split()
+    ['在', '2019', '年', '!']
     """
-    return text.translate(_KINDS)
-
-
-@cache
-def _word_of_kinds() -> re.Pattern[str]:
-    return re.compile("w(?:[wm]|j+(?=[wm]))*|s(?:m|j+(?=m))*")
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"\w+")
+    starts, _, lone = _unicode_tokens(text)
+    cuts = np.flatnonzero((starts & lone) | (~lone & np.append(False, lone[:-1]))).tolist()
+    return " ".join(text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True))
 
 
 @cache
@@ -86,15 +119,12 @@ def _ascii_words() -> bytes:
     return bytes(chr(c).isalnum() or chr(c) == "_" for c in range(128)) + bytes(128)
 
 
-def _pairs(text: str, tokenizer: str | Tokenizer) -> Pairs:
-    if callable(tokenizer):
-        return _checked(text, tokenizer)
-    if tokenizer == "word" or text.isascii():
-        return (m.span() for m in _word().finditer(text))
-    return (m.span() for m in _word_of_kinds().finditer(kinds_of(text)))
+def _listed(spans: Iterator[tuple[int, int]]) -> Spans:
+    pairs = np.array(list(spans), dtype=np.int64).reshape(-1, 2)
+    return pairs[:, 0].copy(), pairs[:, 1].copy()
 
 
-def _checked(text: str, tokenizer: Tokenizer) -> Pairs:
+def _checked(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
     last = 0
     for start, end in tokenizer(text):
         if not last <= start < end <= len(text):
@@ -106,7 +136,7 @@ def _checked(text: str, tokenizer: Tokenizer) -> Pairs:
         yield int(start), int(end)
 
 
-def token_spans(text: str, tokenizer: str | Tokenizer = "unicode") -> tuple[Ints, Ints]:
+def token_spans(text: str, tokenizer: str | Tokenizer = "unicode") -> Spans:
     """(n_tokens,) first character of each token, and one past its last, as offsets of `text`.
 
     `tokenizer` as in Conventions. Raises SettingsError when a tokenizer of your own returns something else than
@@ -117,10 +147,13 @@ def token_spans(text: str, tokenizer: str | Tokenizer = "unicode") -> tuple[Ints
     >>> [x.tolist() for x in token_spans("你好 cafe\\u0301")]  # a character each; the accent belongs to its letter
     [[0, 1, 3], [1, 2, 8]]
     """
-    if text.isascii() and not callable(tokenizer):
+    if callable(tokenizer):
+        return _listed(_checked(text, tokenizer))
+    if text.isascii():
         return runs(np.frombuffer(text.encode().translate(_ascii_words()), dtype=np.bool_))
-    spans = np.array(list(_pairs(text, tokenizer)), dtype=np.int64).reshape(-1, 2)
-    return spans[:, 0].copy(), spans[:, 1].copy()
+    if tokenizer == "unicode":
+        return _unicode_spans(text)
+    return _listed(match.span() for match in re.finditer(r"\w+", text))
 
 
 def normal(token: str) -> str:
@@ -136,21 +169,25 @@ def normal(token: str) -> str:
 class Split:
     """A way to cut a text into the texts of its tokens.
 
-    tokens    text -> the tokens, in order
+    find      text -> its tokens, and (n_tokens,) where each starts (any place on its line will do)
     by_piece  no token reaches over ASCII white space or depends on what stands beyond it: a text may be cut there
-    at_once   the same for many ASCII texts without white space, where that can be done faster than one by one
     """
 
-    tokens: Callable[[str], list[str]]
+    find: Callable[[str], tuple[list[str], Ints]]
     by_piece: bool = True
-    at_once: Callable[[list[str]], list[list[str]]] | None = None
 
-    def of_pieces(self, pieces: Sequence[str]) -> list[list[str]]:
-        """The tokens of each piece; pieces have no ASCII white space inside."""
-        if self.at_once is None:
-            return [self.tokens(piece) for piece in pieces]
-        plain = iter(self.at_once([piece for piece in pieces if piece.isascii()]))
-        return [next(plain) if piece.isascii() else self.tokens(piece) for piece in pieces]
+    def tokens(self, text: str) -> list[str]:
+        """The tokens of a text, in order."""
+        return self.find(text)[0]
+
+    def of_pieces(self, pieces: Sequence[str]) -> tuple[list[str], Ints]:
+        """The tokens of many pieces, one after the other, and (n_pieces,) how many each has.
+
+        Pieces have no ASCII white space in them, so that they can be looked through as the lines of one text.
+        """
+        tokens, starts = self.find("\n".join(pieces))
+        edges = offsets_of(np.fromiter(map(len, pieces), np.int64, len(pieces)) + 1)
+        return tokens, np.diff(np.searchsorted(starts, edges))
 
 
 def words(tokenizer: str | Tokenizer = "unicode") -> Split:
@@ -162,27 +199,18 @@ def words(tokenizer: str | Tokenizer = "unicode") -> Split:
     ['ह', 'न', 'द']
     """
     if callable(tokenizer):
-        return Split(lambda text: [normal(text[a:b]) for a, b in _checked(text, tokenizer)], by_piece=False)
+        return Split(partial(_words, tokenizer=tokenizer), by_piece=False)
     return UNICODE_WORDS if tokenizer == "unicode" else PLAIN_WORDS
 
 
-def _plain_words(text: str) -> list[str]:
-    if text.isascii():
-        return _word().findall(text.lower())
-    return [normal(word) for word in _word().findall(text)]
+def _words(text: str, tokenizer: str | Tokenizer) -> tuple[list[str], Ints]:
+    starts, ends = token_spans(text, tokenizer)
+    plain = text.isascii()
+    if plain:
+        text = text.lower()
+    found = [text[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return found if plain else list(map(normal, found)), starts
 
 
-def _unicode_words(text: str) -> list[str]:
-    if text.isascii():
-        return _plain_words(text)
-    return [normal(text[m.start() : m.end()]) for m in _word_of_kinds().finditer(kinds_of(text))]
-
-
-def _ascii_pieces(pieces: list[str]) -> list[list[str]]:
-    find = _word().findall
-    lowered = "\n".join(pieces).lower().split("\n")
-    return [[piece] if piece.isalnum() else find(piece) for piece in lowered]
-
-
-UNICODE_WORDS = Split(_unicode_words, at_once=_ascii_pieces)
-PLAIN_WORDS = Split(_plain_words, at_once=_ascii_pieces)
+UNICODE_WORDS = Split(partial(_words, tokenizer="unicode"))
+PLAIN_WORDS = Split(partial(_words, tokenizer="word"))

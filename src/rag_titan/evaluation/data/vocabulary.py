@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,9 +138,9 @@ class Vocabulary:
         known = self._known.get(split, _Known())
         new = self._pieces[len(known.only) :]
         if new:
-            code, tokens = self._codes, split.of_pieces(new)
-            flat = [code.setdefault(token, len(code)) for token in chain.from_iterable(tokens)]
-            known = known.followed_by(np.array(flat, dtype=np.int32), np.fromiter(map(len, tokens), np.int64, len(new)))
+            code, (tokens, counts) = self._codes, split.of_pieces(new)
+            codes = [code.setdefault(token, len(code)) for token in tokens]
+            known = known.followed_by(np.array(codes, dtype=np.int32), counts)
             self._known[split] = known
         return known
 
