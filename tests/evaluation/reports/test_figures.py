@@ -24,15 +24,18 @@ from rag_titan.evaluation.scoring.policy import rating_of
         ("p95_latency_ms", 12.34, "12.3 ms"),
         ("p95_latency_ms", 0.5, "0.50 ms"),
         ("p95_latency_ms", 290.0, "290 ms"),
-        ("mean_cost_usd", 0.0, "$0.0000"),
-        ("mean_cost_usd", 0.00001234, "$1.2e-05"),
+        ("mean_cost_usd", 0.0, "$0.00"),
+        ("mean_cost_usd", 0.00001234, "$0.000012"),
         ("mean_cost_usd", 1234.5, "$1,234.50"),
         ("mean_total_tokens", 1204.4, "1,204"),
         ("mean_chunk_tokens", 8.25, "8.25"),
+        ("mean_vector_norm", 0.9999999, "1.000"),
+        ("overlap_ratio", 12.345, "12.3"),
     ],
 )
 def test_values_are_written_with_their_unit(key: str, value: float, text: str) -> None:
-    assert figures.value_text(None, key, value) == text
+    row = next((row for row in ROWS if row.key == key), None)
+    assert figures.value_text(row, key, value) == text
 
 
 @given(st.floats(0, 1))

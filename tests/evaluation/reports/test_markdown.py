@@ -85,6 +85,18 @@ def test_a_stage_table_says_on_what_a_value_stands_and_what_is_not_measured(repo
     assert "Not evaluated, because context_ids was not passed." in stages
 
 
+def test_errors_are_said_first(report: dict[str, Any]) -> None:
+    report["diagnosis"]["counts"]["errors"] = 2
+    assert "**2 of 3 questions got no answer because of an error.**" in markdown(report).partition("## ")[0]
+
+
+def test_times_that_no_score_counts_stand_in_their_own_section_alone(report: dict[str, Any]) -> None:
+    report["retrieval"]["summary"]["p99_latency_ms"] = 999.0
+    found = sections(markdown(report))
+    assert "p99_latency_ms" not in found["Stages"]
+    assert "999 ms" in found["Times"]
+
+
 def test_times_stand_together(report: dict[str, Any]) -> None:
     row = next(line for line in sections(markdown(report))["Times"].splitlines() if line.startswith("| Retrieval"))
     assert [cell.strip() for cell in row.split("|")[1:-1]] == [

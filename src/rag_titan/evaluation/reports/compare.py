@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, stage_names, values_of
@@ -153,12 +155,12 @@ def _pair(current: Report, baseline: Report, rows: Rows) -> Pair:
         f"Only {pair.questions['shared']} questions are in both reports ({len(ids[0])} now, {len(ids[1])} in the "
         "baseline): metrics of questions are compared over these."
     )
-    for row in rows:
-        stage = str(row.stage)
-        if row.per == "query" and sides[0][stage] and sides[1][stage]:
-            shared = [query for query in sides[0][stage] if query in sides[1][stage]]
-            for values, side in ((pair.now, sides[0]), (pair.before, sides[1])):
-                _replace(values, row, [side[stage][query] for query in shared])
+    for stage in stage_names(rows):
+        of_queries = [row for row in rows if row.stage == stage and row.per == "query"]
+        shared = [query for query in sides[0][stage] if query in sides[1][stage]]
+        if sides[0][stage] and sides[1][stage]:
+            for values, side in ((pair.now, sides[0][stage]), (pair.before, sides[1][stage])):
+                _replace(values, of_queries, [side[query] for query in shared])
     return pair
 
 
@@ -185,16 +187,27 @@ def rows_by_id(report: Report, stage: str) -> dict[str, Mapping[str, Any]]:
     return {str(row["id"]): row for row in rows if isinstance(row, Mapping) and "id" in row}
 
 
-def _replace(values: Places, row: Metric, items: Sequence[Mapping[str, Any]]) -> None:
-    """Sets the value of the row to what it is over these items; an older report without its items stays as it is."""
-    if items and not any(row.item_key in item for item in items):
-        return
-    values.pop(row.name, None)
-    column = [finite(item.get(row.item_key)) for item in items]
-    array = np.array([math.nan if value is None else value for value in column], dtype=np.float64)
-    value = finite(row.reduce.value(Moments.of(array), Sample.of(array)))
-    if value is not None:
-        values[row.name] = value
+def _replace(values: Places, rows: Sequence[Metric], items: Sequence[Mapping[str, Any]]) -> None:
+    """Sets the values of the rows to what they are over these items; what an older report lacks in them stays."""
+    known = {key for item in items for key in item}
+    columns = {key: _column([item.get(key) for item in items]) for key in {row.item_key for row in rows} & known}
+    for row in rows:
+        if items and row.item_key not in known:
+            continue
+        values.pop(row.name, None)
+        column = columns.get(row.item_key, np.empty(0))
+        value = finite(row.reduce.value(Moments.of(column), Sample.of(column)))
+        if value is not None:
+            values[row.name] = value
+
+
+def _column(values: list[Any]) -> NDArray[np.float64]:
+    """(n,) the finite numbers, NaN for everything else."""
+    if not {*map(type, values)} <= {float, int, NoneType}:
+        values = [finite(value) for value in values]
+    column = np.array(values, dtype=np.float64)  # None becomes NaN
+    column[~np.isfinite(column)] = np.nan
+    return column
 
 
 def _lists(pair: Pair, rows: Rows, tolerance: float) -> dict[str, list[Entry]]:

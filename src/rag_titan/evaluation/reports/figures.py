@@ -40,7 +40,7 @@ _USUAL = SEED.as_dict()
 
 
 def value_text(row: Metric | None, key: str, value: float | None) -> str:
-    """A value with its unit; three decimals at most, but never 1 or 0 for what is not.
+    """A value with its unit; a rate has three decimals, but never shows 1 or 0 for what is not.
 
     >>> value_text(None, "p95_latency_ms", 1234.5), value_text(None, "mean_cost_usd", 0.00123)
     ('1,234 ms', '$0.0012')
@@ -52,28 +52,31 @@ def value_text(row: Metric | None, key: str, value: float | None) -> str:
     if key.endswith("_ms"):
         return f"{_digits(value)} ms"
     if key.endswith("_usd"):
-        return f"${value:,.2f}" if value >= 1 else f"${value:.4f}" if value >= 0.0001 or not value else f"${value:.1e}"
-    if "tokens" in key or (row is not None and row.kind.high == math.inf and abs(value) >= 10):
-        return _digits(value)
-    return _near_ends(value)
+        return _dollars(value)
+    if row is None or row.kind.high == 1:
+        return _near_ends(value)
+    return _digits(value) if "tokens" in key or abs(value) >= 10 else f"{value:.3f}"
 
 
 def _digits(value: float) -> str:
-    return (
-        f"{value:,.0f}"
-        if abs(value) >= 100 or value == int(value)
-        else f"{value:,.1f}"
-        if abs(value) >= 10
-        else f"{value:.2f}"
-    )
+    if abs(value) >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _dollars(value: float) -> str:
+    """Cents, and for less than a cent two digits that say something."""
+    if value >= 1 or not value:
+        return f"${value:,.2f}"
+    return f"${value:.{max(4, min(12, 1 - math.floor(math.log10(abs(value)))))}f}"
 
 
 def _near_ends(value: float) -> str:
     text = f"{value:.3f}"
-    if text == "1.000" and value != 1:
-        return ">0.999" if value < 1 else "1.001" if value > 1.0005 else text
-    if float(text) == 0:
-        return "0.000" if value == 0 else "<0.001" if value > 0 else ">-0.001"
+    if text == "1.000" and value < 1:
+        return ">0.999"
+    if float(text) == 0 and value:
+        return "<0.001" if value > 0 else ">-0.001"
     return text
 
 

@@ -97,7 +97,11 @@ def to_json(report: Report) -> str:
         text = _laid_out(report, encode, 0)
     except (ValueError, TypeError, RecursionError) as error:
         raise _unwritable(report, error) from None
-    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # lone surrogates, which have no form in UTF-8 but one in JSON
+        text = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text + "\n"
 
 
 def _laid_out(value: Any, encode: Callable[[Any], str], depth: int) -> str:

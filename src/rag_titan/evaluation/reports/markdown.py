@@ -129,6 +129,8 @@ class View:
         facts += [f"rag-titan {self.meta['rag_titan']}"] if self.meta.get("rag_titan") else []
         facts += [str(self.meta["created_at"])] if self.meta.get("created_at") else []
         lines += [line(" · ".join(facts))] if facts else []
+        errors, asked = _counts(self.report).get("errors"), _counts(self.report).get("questions")
+        lines += ["", f"**{errors:,} of {asked:,} questions got no answer because of an error.**"] if errors else []
         return lines
 
     def scorecard(self) -> list[str]:
@@ -208,7 +210,7 @@ class View:
             stage, key = entry["stage"], entry["metric"]
             row = self.places.get((stage, key))
             value = self.value(stage, key, entry["value"])
-            advice = row.advice if row else NOTHING
+            advice = row.advice.replace("`", "") if row else NOTHING
             cells.append([i, label_of(stage), self.name(stage, key), value, f"{entry['points']:.1f}", advice])
         header = ["#", "Stage", "Metric", "Value", "Points", "How to read it"]
         intro = "By how many points of the overall score each would raise it if it were perfect."
@@ -287,6 +289,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, 
     stages: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         stages.setdefault(str(row["stage"]), []).append(row)
+    order = list(dict.fromkeys([*map(str, Stage), *stages]))
 
     def in_turn() -> Iterator[tuple[str, int]]:
         for i, turn in enumerate(zip_longest(*stages.values())):
@@ -294,6 +297,6 @@ def _spread(rows: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, 
 
     taken = sorted(
         ((stage, i) for (stage, i), _ in zip(in_turn(), range(count), strict=False)),
-        key=lambda place: (list(stages).index(place[0]), place[1]),
+        key=lambda place: (order.index(place[0]), place[1]),
     )
     return [stages[stage][i] for stage, i in taken]

@@ -10,7 +10,7 @@ from typing import Any
 from rag_titan.evaluation.catalogue import Rows, label_of, stage_names, stage_values, value_of, values_of
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports.cells import line, table
-from rag_titan.evaluation.reports.figures import NOTHING, score_text, title_text, value_text
+from rag_titan.evaluation.reports.figures import NOTHING, title_text, value_text
 from rag_titan.evaluation.scoring.policy import default_weight
 
 Report = Mapping[str, Any]
@@ -38,11 +38,14 @@ def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
     detail = (report.get(stage) or {}).get("detail") or {}
     cells, unmeasured = [], []
     for row in rows:
-        value = value_of(report, stage, row.key)
+        value, score = value_of(report, stage, row.key), scores.get(row.key)
         if value is None:
             unmeasured.append(row)
             continue
-        shown = [title_text(row, meta), row.key, value_text(row, row.key, value), score_text(scores.get(row.key))]
+        if _TIME.match(row.key) and not default_weight(row.stage, row.key):
+            continue  # it stands in the section "Times" alone
+        scored = NOTHING if score is None else f"{score:.1f}"
+        shown = [title_text(row, meta), row.key, value_text(row, row.key, value), scored]
         cells.append([*shown, _stands_on(row, detail.get(row.key) or {}), _interval(row, detail.get(row.key) or {})])
     known = {row.key for row in rows}
     own = {key: value for key, value in _own_values(report, stage, rows).items() if key not in known}
