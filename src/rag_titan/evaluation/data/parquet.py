@@ -96,7 +96,7 @@ class QueryWriter:
         except OSError as error:
             raise SettingsError(f"{path}: must be a file that can be written, got {error.strerror or error}.") from None
 
-    def write(self, rows: Mapping[str, Sequence[Mapping[str, Any]]], verdicts: Sequence[Mapping[str, Any]]) -> None:
+    def write(self, rows: Mapping[Any, Sequence[Mapping[str, Any]]], verdicts: Sequence[Mapping[str, Any]]) -> None:
         """One batch: {stage: [{"id", key: value}]} and the verdicts of the same queries, in the same order."""
         records = []
         for i, verdict in enumerate(verdicts):
