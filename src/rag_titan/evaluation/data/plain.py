@@ -129,17 +129,26 @@ def shown(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in double quotes as one would write it in JSON, cut when it is long; always printable as UTF-8."""
-    return json.dumps(_short(without_surrogates(text)), ensure_ascii=False)
+    """A text in double quotes as one would write it in JSON, cut when it is long; always printable, on one line.
+
+    >>> print(quoted("a\\u2028\\x7f"))
+    "a\\u2028\\u007f"
+    """
+    return _printable(json.dumps(_short(without_surrogates(text)), ensure_ascii=False))
 
 
 def _short(text: str) -> str:
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
+def _printable(text: str) -> str:
+    """The text with everything that a terminal would not show as JSON escapes."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
 def keys_of(value: Mapping[Any, Any]) -> str:
     """The keys of a record as an error lists them."""
-    keys = [_short(without_surrogates(str(key))) for key in islice(value, 8)]
+    keys = [_printable(_short(without_surrogates(str(key)))) for key in islice(value, 8)]
     more = len(value) - len(keys)
     if len(keys) < 2:
         return f"the key {keys[0]}" if keys else "no keys"

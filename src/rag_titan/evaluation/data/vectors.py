@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -16,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.errors import DatasetError, nearest
+from rag_titan.evaluation.data.cleaning import clean_id
 from rag_titan.evaluation.data.matrices import Matrix, Rows, matrix_of
 from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.plain import Place, quoted
 from rag_titan.evaluation.data.records import Embeddings
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of, ragged
 
@@ -181,11 +182,7 @@ def grouped_vectors(where: str, given: Any) -> tuple[tuple[str, ...], Ints, Matr
 
 def place_of(name: str) -> str:
     """The end of the place of one id, as in embeddings.vectors["c2"]."""
-    return f"[{_quoted(name)}]"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return f"[{quoted(name)}]"
 
 
 def _inputs(embeddings: Any) -> dict[str, Any]:
@@ -241,23 +238,19 @@ def _distinct(where: str, keys: Sequence[Any]) -> list[str]:
     names = [_id(where, key) for key in keys]
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise DatasetError(where, f"must name every id once, got {_quoted(twice)} more than once.")
+        raise DatasetError(where, f"must name every id once, got {quoted(twice)} more than once.")
     return names
 
 
 def _id(where: str, given: Any) -> str:
     """The text of an id; whole numbers and text are the same id."""
-    if isinstance(given, str):
-        return str(given)
-    if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        return str(int(given))
-    raise DatasetError(where, f"an id must be text or a whole number, got {given!r}.")
+    return str(clean_id(given, Place(where)))
 
 
 def _listed(where: str, given: Any) -> list[Any]:
     """The elements of a list of ids; a bare text is an error that says what to write."""
     if isinstance(given, str):
-        raise DatasetError(where, f"must be a list of ids, got the text {_quoted(given)}. Write [{_quoted(given)}].")
+        raise DatasetError(where, f"must be a list of ids, got the text {quoted(given)}. Write [{quoted(given)}].")
     if isinstance(given, np.ndarray) and given.ndim == 1:
         return list(given.tolist())
     if isinstance(given, list | tuple | AbstractSet):
@@ -266,7 +259,8 @@ def _listed(where: str, given: Any) -> list[Any]:
 
 
 def _ids(where: str, given: Any) -> list[str]:
-    return [x if type(x) is str else _id(f"{where}[{i}]", x) for i, x in enumerate(_listed(where, given))]
+    ids = _listed(where, given)
+    return [x if type(x) is str and x.isascii() else _id(f"{where}[{i}]", x) for i, x in enumerate(ids)]
 
 
 def _lists(key: str, given: Any, query_ids: Sequence[str], notices: Notices) -> Lists:

@@ -169,5 +169,6 @@ def unexplained_ms(total_ms: Floats, parts: Sequence[Floats]) -> Floats:
     """
     table = np.stack([np.asarray(part, dtype=np.float64) for part in parts])
     measured = ~np.isnan(table)
-    explained = np.where(measured, table, 0.0).sum(axis=0)
-    return np.where(measured.any(axis=0), total_ms - explained, np.nan)
+    with np.errstate(over="ignore"):  # parts that no clock can have measured explain nothing
+        rest = total_ms - np.where(measured, table, 0.0).sum(axis=0)
+    return np.where(measured.any(axis=0) & np.isfinite(rest), rest, np.nan)

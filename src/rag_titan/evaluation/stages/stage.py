@@ -136,7 +136,9 @@ class StageTally:
         for row in metrics:
             moments, of = self.moments[row.key], self.of[row.key]
             interval = interval95(moments, row.kind.low, row.kind.high) if row.reduce is MEAN else None
-            details[row.key] = {"n": moments.n, "of": of, "reason": self._reason(row, given), "ci95": interval}
+            undefined = bool(moments.n) and row.reduce.value(moments, self._sample(row, metrics)) is None
+            reason = "not measured: undefined (0/0)" if undefined else self._reason(row, given)
+            details[row.key] = {"n": moments.n, "of": of, "reason": reason, "ci95": interval}
         return details
 
     def _reason(self, row: Metric, given: Mapping[str, int]) -> str | None:
