@@ -205,111 +205,112 @@ def hostile_records() -> st.SearchStrategy[Any]:
 
 # --- whole datasets, from valid to hostile -----------------------------------------------------------
 
-SOME_IDS = st.sampled_from(["c1", "c2", "c3", "q1", "q2", "1", 1, 2, "ä", "a\u0308", "\U0001f600"])
-SENTENCES = st.sampled_from(
-    ["Leave is 25 days.", "Leave is 25 days. ", "Sick pay is full.", "25 days", "days. Sick", "是二十五天。", "\r\n", " "]
+SOURCE = "Leave is 25 days. Sick pay is full. Leave is 30 days. 是二十五天。"
+SOME_IDS = st.sampled_from(["c1", "c2", "c3", "q1", "1", "ä", "a\u0308", "\U0001f600"])
+HOSTILE_IDS = st.one_of(SOME_IDS, st.sampled_from([1, 2, "", 1.0, True, 10**50]), HOSTILE_TEXTS)
+PIECES = st.sampled_from(
+    ["Leave is 25 days.", "Sick pay is full. ", "25 days", "30 days. 是", "Leave is", "No such words", "二十"]
 )
-ANY_TEXTS = st.one_of(SENTENCES, SENTENCES, TEXTS)
+ANSWERS = st.one_of(PIECES, st.sampled_from(["", " ", "25", "It is 25 days [1][c1].", "a", "1,000.50 % [c9]"]), TEXTS)
 LEAVES = st.one_of(st.none(), st.booleans(), HOSTILE_NUMBERS, HOSTILE_TEXTS, SOME_IDS)
 ANYTHING = json_values(LEAVES)
 VECTORS = st.lists(st.sampled_from([0.0, 1.0, -1.0, 0.5, 1e-200, 1e149, 3]), min_size=2, max_size=2)
-HOSTILE_VECTORS = st.one_of(VECTORS, VECTORS, st.lists(HOSTILE_NUMBERS, max_size=3), ANYTHING)
-MEASURES = st.one_of(st.sampled_from([0, 1, 100.5, 1e308, 5e-324, 2**53]), st.integers(0, 1000), NUMBERS)
+HOSTILE_VECTORS = st.one_of(VECTORS, VECTORS, st.lists(HOSTILE_NUMBERS, max_size=3))
+MEASURES = st.one_of(st.sampled_from([0, 1, 100.5, 1e308, 5e-324, 2**53]), st.integers(0, 1000))
+HOSTILE_MEASURES = st.one_of(MEASURES, HOSTILE_NUMBERS)
+PLACES = st.tuples(st.integers(0, 9), st.integers(10, 50)).map(lambda p: {"start": p[0], "end": p[1], "doc_id": "d1"})
 QUOTES = st.one_of(
-    SENTENCES,
-    SPANS,
-    st.fixed_dictionaries(
-        {"quote": ANY_TEXTS}, optional={"occurrence": st.integers(1, 3), "doc_id": st.sampled_from(["d1", "d2"])}
-    ),
-    st.fixed_dictionaries({"start": st.integers(0, 9), "end": st.integers(9, 17), "doc_id": st.just("d1")}),
-    st.lists(st.one_of(SENTENCES, SPANS), min_size=1, max_size=2).map(lambda options: {"any_of": options}),
+    PIECES,
+    PLACES,
+    st.fixed_dictionaries({"quote": PIECES}, optional={"occurrence": st.integers(1, 3), "doc_id": st.just("d1")}),
+    st.lists(st.one_of(PIECES, PLACES), min_size=1, max_size=2).map(lambda options: {"any_of": options}),
 )
+Kinds = dict[str, st.SearchStrategy[Any]]
 
 
-def _mostly(valid: st.SearchStrategy[Any], hostile: bool) -> st.SearchStrategy[Any]:
-    """Valid values; where hostility is wanted, now and then anything at all."""
-    return st.one_of(valid, valid, valid, ANYTHING) if hostile else valid
+def _keyed(pairs: list[tuple[str, st.SearchStrategy[Any]]]) -> Kinds:
+    return {key: values for keys, values in pairs for key in keys.split()}
 
 
-def _queries(hostile: bool) -> st.SearchStrategy[Any]:
-    ids, texts = st.lists(SOME_IDS, max_size=4), st.lists(ANY_TEXTS, max_size=3)
-    kinds: dict[st.SearchStrategy[Any], str] = {
-        ids: "expected_chunk_ids retrieved_ids reranked_ids context_ids citations expected_citations",
-        texts: "retrieved_texts reranked_texts expected_answers required_facts",
-        ANY_TEXTS: "question context answer expected_answer error",
-        st.booleans(): "answerable abstained task_success validated",
-        MEASURES: "latency_ms embedding_latency_ms search_latency_ms retrieval_latency_ms rerank_latency_ms "
-        "generation_latency_ms time_to_first_token_ms output_tokens total_tokens cost_usd",
-        st.dictionaries(SOME_IDS, st.one_of(st.integers(-1, 4), NUMBERS), max_size=3): "relevance",
-        st.lists(QUOTES, max_size=2): "expected_evidence",
-        st.lists(st.fixed_dictionaries({"supported": st.booleans(), "text": ANY_TEXTS}), max_size=2): "verified_claims",
-        st.dictionaries(TEXTS, LEAVES, max_size=2): "tags",
-    }
-    optional = {key: _mostly(values, hostile) for values, keys in kinds.items() for key in keys.split()}
-    record = st.fixed_dictionaries({"id": st.integers(0, 10**6)}, optional=optional)
-    records = st.lists(record, max_size=3, unique_by=lambda row: row["id"])
-    return st.one_of(records, records, st.lists(hostile_records(), max_size=2), ANYTHING) if hostile else records
+def _query_kinds(ids: Any, grades: Any, amounts: Any, quotes: Any) -> Kinds:
+    listed = st.lists(ids, max_size=4)
+    claim = st.fixed_dictionaries({"supported": st.booleans()}, optional={"text": ANSWERS})
+    return _keyed(
+        [
+            ("expected_chunk_ids retrieved_ids reranked_ids context_ids citations expected_citations", listed),
+            ("retrieved_texts reranked_texts expected_answers required_facts", st.lists(ANSWERS, max_size=3)),
+            ("question context answer expected_answer error", ANSWERS),
+            ("answerable abstained task_success validated", st.booleans()),
+            ("latency_ms embedding_latency_ms search_latency_ms retrieval_latency_ms rerank_latency_ms", amounts),
+            ("generation_latency_ms time_to_first_token_ms output_tokens total_tokens cost_usd", amounts),
+            ("relevance", st.dictionaries(ids, grades, max_size=3)),
+            ("expected_evidence", st.lists(quotes, max_size=2)),
+            ("verified_claims", st.lists(claim, max_size=2)),
+            ("tags", st.dictionaries(TEXTS, st.one_of(TEXTS, amounts), max_size=2)),
+        ]
+    )
 
 
-def _chunks(hostile: bool) -> st.SearchStrategy[Any]:
-    places = st.sampled_from([{}, {"start": 0, "end": 17}, {"start": 0}, {"start": 5, "end": 3}, {"end": 4}])
-    keys = {
-        "text": _mostly(ANY_TEXTS, hostile),
-        "doc_id": _mostly(st.sampled_from(["d1", "d2", "d3"]), hostile),
-        "metadata": _mostly(st.dictionaries(TEXTS, LEAVES, max_size=2), hostile),
-    }
-    known = st.fixed_dictionaries({}, optional={"id": _mostly(SOME_IDS, hostile), **keys})
-    record = st.tuples(places, known).map(lambda parts: {**parts[0], **parts[1]})
-    return _mostly(st.lists(st.one_of(record, ANY_TEXTS), max_size=5, unique_by=_chunk_id), hostile)
-
-
-def _chunk_id(chunk: Any) -> str:
-    """Chunks with the same id are refused at the door; most examples should come further."""
-    return str(chunk.get("id", id(chunk))) if isinstance(chunk, dict) else str(id(chunk))
-
-
-def _embeddings(hostile: bool) -> st.SearchStrategy[Any]:
-    vectors = st.dictionaries(SOME_IDS, HOSTILE_VECTORS if hostile else VECTORS, min_size=1, max_size=4)
-    ids = st.lists(SOME_IDS, max_size=3)
-    of_queries = st.dictionaries(st.one_of(SOME_IDS, st.integers(0, 9)), ids, max_size=3)
-    optional = {
-        "query_vectors": vectors,
-        "relevant_ids": of_queries,
-        "indexed_ids": ids,
-        "index_results": of_queries,
-    }
-    optional = {key: _mostly(values, hostile) for key, values in optional.items()}
-    return st.fixed_dictionaries({"vectors": _mostly(vectors, hostile)}, optional=optional)
-
-
-def _options(hostile: bool) -> dict[str, st.SearchStrategy[Any]]:
-    by_id = st.dictionaries(SOME_IDS, VECTORS, max_size=3)
-    valid = {
-        "max_context_tokens": MEASURES,
-        "expected_chunks": st.lists(st.one_of(SENTENCES, SPANS), max_size=3),
-        "expected_evidence": st.lists(QUOTES, max_size=3),
-        "structural_blocks": st.lists(QUOTES, max_size=2),
+def _option_kinds(ids: Any, amounts: Any, quotes: Any, vectors: Any) -> Kinds:
+    by_id, listed = st.dictionaries(ids, vectors, min_size=1, max_size=3), st.lists(ids, max_size=3)
+    of_queries = st.dictionaries(st.integers(0, 3), listed, max_size=3)
+    queried = st.dictionaries(st.integers(0, 3), vectors, max_size=3)
+    known = {"query_vectors": queried, "relevant_ids": of_queries, "indexed_ids": listed, "index_results": of_queries}
+    return {
+        "max_context_tokens": amounts,
+        "expected_chunks": st.lists(st.one_of(PIECES, PLACES), max_size=3),
+        "expected_evidence": st.lists(quotes, max_size=3),
+        "structural_blocks": st.lists(quotes, max_size=2),
         "required_metadata": st.lists(TEXTS, max_size=2),
-        "expected_metadata": st.dictionaries(SOME_IDS, st.dictionaries(TEXTS, LEAVES, max_size=2), max_size=2),
-        "size_limits": st.tuples(MEASURES, MEASURES),
-        "boundary_tolerance": MEASURES,
-        "sentence_vectors": st.dictionaries(SOME_IDS, st.lists(VECTORS, max_size=3), max_size=3),
+        "expected_metadata": st.dictionaries(ids, st.dictionaries(TEXTS, TEXTS, max_size=2), max_size=2),
+        "size_limits": st.tuples(amounts, amounts).map(lambda ends: tuple(sorted(ends, key=abs))),
+        "boundary_tolerance": amounts,
+        "sentence_vectors": st.dictionaries(ids, st.lists(vectors, max_size=3), max_size=3),
         "chunk_vectors": by_id,
-        "embeddings": _embeddings(hostile),
+        "embeddings": st.fixed_dictionaries({"vectors": by_id}, optional=known),
     }
-    return {key: _mostly(values, hostile) for key, values in valid.items()}
+
+
+VALID = (
+    _query_kinds(SOME_IDS, st.integers(1, 4), MEASURES, QUOTES),
+    _option_kinds(SOME_IDS, MEASURES, QUOTES, VECTORS),
+)
+HOSTILE = (
+    _query_kinds(HOSTILE_IDS, HOSTILE_NUMBERS, HOSTILE_MEASURES, st.one_of(QUOTES, EVIDENCE)),
+    _option_kinds(HOSTILE_IDS, HOSTILE_MEASURES, st.one_of(QUOTES, EVIDENCE), HOSTILE_VECTORS),
+)
+CHUNK = _keyed([("text", st.one_of(PIECES, PIECES, TEXTS)), ("metadata", st.dictionaries(TEXTS, LEAVES, max_size=2))])
+
+
+@st.composite
+def _some_of(draw: st.DrawFn, kinds: Kinds, most: int, hostile: bool) -> dict[str, Any]:
+    """Values for some of the keys; where hostility is wanted, now and then anything at all."""
+    keys = draw(st.lists(st.sampled_from(sorted(kinds)), unique=True, max_size=most))
+    strange = draw(st.integers(0, 3 * most)) if hostile else -1
+    return {key: draw(ANYTHING if place == strange else kinds[key]) for place, key in enumerate(keys)}
 
 
 @st.composite
 def datasets(draw: st.DrawFn, hostile: bool = True) -> dict[str, Any]:
     """Keyword arguments of `RAGEvaluator.evaluate`: everything from valid data to what a broken export holds."""
-    texts = st.fixed_dictionaries({"d1": ANY_TEXTS}, optional={"d2": ANY_TEXTS, "d3": TEXTS})
-    sources = draw(
-        st.one_of(
-            st.just({}),
-            st.fixed_dictionaries({"document_text": _mostly(ANY_TEXTS, hostile)}),
-            st.fixed_dictionaries({"documents": _mostly(texts, hostile)}),
-        )
-    )
-    main = st.fixed_dictionaries({"queries": _queries(hostile)}, optional={"chunks": _chunks(hostile)})
-    return {**draw(st.fixed_dictionaries({}, optional=_options(hostile))), **sources, **draw(main)}
+    query_kinds, option_kinds = HOSTILE if hostile else VALID
+    data: dict[str, Any] = draw(_some_of(option_kinds, 5, hostile))
+    text = draw(st.one_of(st.just(SOURCE), ANSWERS)) if hostile else SOURCE
+    data |= draw(st.sampled_from([{}, {"document_text": text}, {"documents": {"d1": text, "d2": "Other words."}}]))
+    numbers = draw(st.lists(st.integers(0, 3), unique=not hostile, max_size=3))
+    data["queries"] = [{"id": number, **draw(_some_of(query_kinds, 12, hostile))} for number in numbers]
+    if draw(st.booleans()):
+        ids = draw(st.lists(HOSTILE_IDS if hostile else SOME_IDS, unique_by=str, max_size=4))
+        data["chunks"] = [{"id": name, **draw(_chunk(text))} for name in ids] or draw(st.lists(PIECES, max_size=3))
+    if hostile and draw(st.integers(0, 3)) == 0:
+        data["queries"] = draw(st.one_of(st.lists(hostile_records(), max_size=2), ANYTHING))
+    return data
+
+
+@st.composite
+def _chunk(draw: st.DrawFn, text: str) -> dict[str, Any]:
+    """A chunk by its text, by its place, or by both, which need not agree."""
+    start = draw(st.integers(0, max(len(text) - 1, 0)))
+    place = {"start": start, "end": draw(st.integers(start, len(text))), "doc_id": "d1"}
+    kept = draw(st.sampled_from([{}, place, {**place, "text": text[start : place["end"]]}]))
+    return {**draw(_some_of(CHUNK, 2, False)), **kept}
