@@ -291,6 +291,35 @@ def test_an_interrupt_is_code_130_without_a_traceback(run: Run, write: Write, mo
     assert "Traceback" not in done.err
 
 
+def test_a_fault_of_our_own_has_a_code_of_its_own(run: Run, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(RAGEvaluator, "evaluate_path", broken)
+    done = run("evaluate", "--input", write(dataset()))
+    assert done.code == 70
+    assert "ZeroDivisionError" in done.err
+    assert done.err.splitlines()[-1].startswith("rag-titan: this is a fault of rag-titan")
+
+
+def test_a_parquet_file_without_its_library_is_one_sentence(
+    run: Run, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    done = run("evaluate", "--input", write(dataset()), "--per-query", "new/values.parquet")
+    assert done.code == 2
+    assert done.err.splitlines()[-1].endswith('install it with: pip install "rag-titan[parquet]"')
+
+
+@pytest.mark.parquet
+def test_the_parquet_file_is_named_among_the_reports(run: Run, write: Write) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    done = run("evaluate", "--input", write(dataset()), "--per-query", "new/values.parquet")
+    assert done.lines[0] == "Reports saved: report.json, report.md and new/values.parquet"
+    assert parquet.read_table("new/values.parquet").num_rows == 1
+
+
 def evaluated(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
     """A Python process that runs `code` after the command line was imported, with the arguments of an evaluation."""
     data = tmp_path / "data.json"

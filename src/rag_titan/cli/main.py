@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -14,6 +15,8 @@ from rag_titan.cli.metrics import metrics
 from rag_titan.cli.schema import schema
 from rag_titan.cli.terminal import complain, say
 from rag_titan.errors import RagTitanError
+
+FAULT = 70  # as sysexits.h has it
 
 app = typer.Typer(
     name="rag-titan",
@@ -45,7 +48,11 @@ def _about(
 
 
 def main() -> None:
-    """Run the command line; what rag-titan and the system refuse is one sentence and exit code 2."""
+    """Run the command line.
+
+    What rag-titan and the system refuse is one sentence and exit code 2. A fault of rag-titan itself has a code of
+    its own, so that no CI job takes it for a regression (1).
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal of another encoding is no reason to stop
@@ -58,4 +65,8 @@ def main() -> None:
         sys.exit(130)
     except OSError as error:
         complain(f"{error.filename or 'the system'}: {error.strerror or error}.")
+    except Exception:
+        traceback.print_exc()
+        complain("this is a fault of rag-titan, not of your data; please report it with the lines above.")
+        sys.exit(FAULT)
     sys.exit(2)

@@ -65,8 +65,8 @@ class Wording:
         if not comparison["comparable"]:
             yield f"Not comparable: {comparison['reason']}"
             return
-        found = (("worse", self.outcome.regressions), ("better", comparison["improved"]))
-        yield f"Against {path}: {', '.join(f'{len(entries)} metrics {word}' for word, entries in found)}"
+        worse, better = len(self.outcome.regressions), len(comparison["improved"])
+        yield f"Against {path}: {worse} metrics worse, {better} better"
         for entry in self.outcome.regressions:
             yield f"Regression: {self._change(entry)}"
         for entry in self.outcome.vanished:
