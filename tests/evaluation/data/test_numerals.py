@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rag_titan.evaluation.data.numerals import NUMBERS, fact_tokens, facts, join_percent, numbers, readings, written
@@ -46,6 +46,7 @@ def test_numbers_by_value(text: str, one: list[str], other: list[str]) -> None:
 @given(st.integers(0, 10**9), st.integers(0, 999), st.sampled_from([(",", "."), (".", ",")]))
 def test_a_number_written_in_either_way_has_its_value(whole: int, thousandths: int, marks: tuple[str, str]) -> None:
     grouping, decimal = marks
+    assume(decimal == "." or thousandths or whole > 999)  # 1,000 is never one
     text = f"{whole:,}".replace(",", grouping) + f"{decimal}{thousandths:03}"
     assert Fraction(whole * 1000 + thousandths, 1000) in map(Fraction, readings(text))
 
