@@ -1,0 +1,81 @@
+"""Random logs under every public implementation at hand."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracles.harness import Reference, answer_log, ranking_log
+from tests.oracles.references import (
+    ROUGE,
+    ROUGE_WORDS,
+    SKLEARN,
+    SKLEARN_LINEAR,
+    SQUAD,
+    TREC_EVAL,
+    TREC_EVAL_LEVEL_2,
+)
+
+from rag_titan.evaluation import RAGEvaluator
+
+pytestmark = pytest.mark.oracle
+
+
+def named(reference: Reference) -> str:
+    return reference.name
+
+
+@pytest.mark.parametrize("k", [1, 3, 10, 50])
+@pytest.mark.parametrize("reference", [TREC_EVAL, TREC_EVAL_LEVEL_2, SKLEARN, SKLEARN_LINEAR], ids=named)
+def test_rankings(reference: Reference, k: int) -> None:
+    for seed in range(4):
+        reference.check(ranking_log(seed), k)
+
+
+@pytest.mark.parametrize("reference", [SQUAD, ROUGE, ROUGE_WORDS], ids=named)
+def test_answers(reference: Reference) -> None:
+    for seed in range(4):
+        reference.check(answer_log(seed))
+
+
+GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 4), max_size=6).map(lambda g: {**g, "z": 1})
+
+
+@given(grades=GRADES, ranked=st.permutations("abcdefghz"), depth=st.integers(0, 9), k=st.integers(1, 12))
+def test_any_ranking_under_trec_eval(grades: dict[str, int], ranked: list[str], depth: int, k: int) -> None:
+    TREC_EVAL.check([{"id": "q", "relevance": grades, "retrieved_ids": ranked[:depth]}], k)
+
+
+TEXTS = st.lists(st.sampled_from(["the", "a", "25", "days", "Days.", "(paid)", "don't", "!"]), max_size=6).map(" ".join)
+
+
+@given(pairs=st.lists(st.tuples(TEXTS, TEXTS), max_size=20))
+def test_any_answer_under_the_squad_rule(pairs: list[tuple[str, str]]) -> None:
+    pairs.append(("25 days", "days"))
+    SQUAD.check([{"id": str(i), "answer": a, "expected_answer": r} for i, (a, r) in enumerate(pairs)])
+
+
+@pytest.mark.parametrize("n", [1, 2, 19, 1000])
+def test_percentiles_are_those_of_numpy(n: int) -> None:
+    dice = random.Random(n)
+    times = [round(dice.lognormvariate(5, 1), 3) for _ in range(n)]
+    report: dict[str, Any] = RAGEvaluator().evaluate(
+        queries=[{"id": str(i), "latency_ms": t} for i, t in enumerate(times)]
+    )
+    for share in (50, 95, 99):
+        assert report["end_to_end"][f"p{share}_latency_ms"] == pytest.approx(np.percentile(times, share), rel=1e-12)
+
+
+def test_a_topic_without_a_relevant_document_counts_zero_for_trec_eval_and_is_unmeasured_for_us() -> None:
+    """The one place where the preset differs: 0/0 is no value here (DESIGN: all grades 0, None)."""
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels = {"q": {"a": 0, "b": 0}}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recall.5", "ndcg_cut.5"}).evaluate({"q": {"a": 1.0}})
+    assert theirs == {"q": {"recall_5": 0.0, "ndcg_cut_5": 0.0}}
+    query = {"id": "q", "relevance": qrels["q"], "retrieved_ids": ["a"]}
+    ours = RAGEvaluator(conventions="trec_eval").evaluate(queries=[query])["retrieval"]
+    assert (ours["summary"]["recall_at_k"], ours["summary"]["ndcg_at_k"]) == (None, None)
