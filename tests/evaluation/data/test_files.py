@@ -154,6 +154,12 @@ def test_a_file_without_a_telling_name(data: bytes, lines: bool, tmp_path: Path)
     assert is_lines(written(tmp_path / "log", data)) is lines
 
 
+def test_a_first_line_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_BLOCK", 9)
+    assert is_lines(written(tmp_path / "log", b"\n " + TWO))
+    assert not is_lines(written(tmp_path / "log", b'{"queries": [1, 2, 3, 4, 5]}'))
+
+
 def test_json_is_read_one_level_deep_where_it_is_strict(tmp_path: Path) -> None:
     value, encoded = read_json(written(tmp_path / "x.json", b'{"queries": [{"id": 1}], "k": 3}'))
     assert encoded

@@ -63,13 +63,15 @@ DOCUMENTS = RecordKind(Document)
 class RecordDecoder(Generic[T]):
     """Decodes the records of one pass over one file or list.
 
-    place   the number of a record -> its place
-    intake  where notices go, and what to do with a bad record
+    place      the number of a record -> its place
+    intake     where notices go, and what to do with a bad record
+    next_line  the number of the line after the latest block of `lines`
     """
 
     def __init__(self, kind: RecordKind[T], place: Callable[[int], Place], intake: Intake) -> None:
         self.record = kind.record
         self.intake = intake
+        self.next_line = 1
         self._place = place
         self._of_text = kind.of_text
         self._keep = kind.keep
@@ -80,7 +82,8 @@ class RecordDecoder(Generic[T]):
 
     def lines(self, block: bytes, first: int) -> tuple[list[int] | range, list[T]]:
         """The records of a block of whole lines and their numbers; `first` is the number of the first line."""
-        lines = block.count(b"\n") + (not block.endswith(b"\n"))
+        self.next_line = first + block.count(b"\n")
+        lines = self.next_line - first + (not block.endswith(b"\n"))
         try:
             records = self._decoder.decode_lines(block)
         except _REFUSED:

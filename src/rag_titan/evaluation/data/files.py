@@ -107,10 +107,11 @@ class File:
         return kept
 
 
-def head_of(file: File) -> bytes:
-    """The first part of a file, without a byte order mark; DatasetError when it is empty or no text."""
+def first_line_of(file: File) -> bytes:
+    """The first line that is not empty, without a byte order mark; DatasetError when the file is empty or no text."""
     with file.open() as stream:
-        return checked_start(stream.read(_BLOCK), file.name)
+        start = checked_start(stream.read(_BLOCK), file.name).lstrip()
+        return start.partition(b"\n")[0] if b"\n" in start else start + stream.readline()
 
 
 def checked_start(data: bytes, name: str) -> bytes:
@@ -144,10 +145,8 @@ class LineRows(Generic[T]):
     def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[T]]]:
         """Blocks of records, each with its line."""
         decoder = RecordDecoder(self.kind, lambda number: self.naming.place(number, intake.notices), intake)
-        first = 1
         for block in self._blocks():
-            yield decoder.lines(block, first)
-            first += block.count(b"\n")
+            yield decoder.lines(block, decoder.next_line)
 
     def _blocks(self) -> Iterator[bytes]:
         """Blocks of whole lines. Empty lines at the very end of the file are none."""
@@ -194,9 +193,8 @@ def _is_dataset(line: bytes) -> bool:
 
 def is_lines(file: File) -> bool:
     """True where a file without a telling name holds JSON Lines: its first line alone is a record."""
-    line = head_of(file).lstrip().partition(b"\n")[0]
     try:
-        keys = decode(line, type=dict[str, Raw])
+        keys = decode(first_line_of(file), type=dict[str, Raw])
     except (DecodeError, RecursionError):
         return False
     return "id" in keys or not keys.keys() & set(Inputs.__struct_fields__)
