@@ -60,7 +60,7 @@ def test_nothing_is_an_empty_matrix() -> None:
         ([[1, 2], [1]], "v[1]", "must have 2 numbers as the others (such as [0]), got 1."),
         ([[1], [1, 2], [3, 4]], "v[0]", "must have 2 numbers as the others (such as [1]), got 1."),
         ([[1, 2], [1], [1, 2], [1, 2, 3]], "v[1]", "Another length is also at [3]."),
-        ([[1], *[[1, 2]] * 30, *[[1]] * 25], "v[0]", "and 5 more"),
+        ([[1], *[[1, 2]] * 30, *[[1]] * 25], "v[0]", "[49], [50] and 5 more."),
         ([np.ones(2), np.ones(3)], "v[1]", "must have 2 numbers"),
         ([[1, 2], [1, float("nan")]], "v[1]", "got nan at position 1."),
         ([[1, 2], [float("-inf"), 1]], "v[1]", "got -inf at position 0."),

@@ -109,13 +109,27 @@ def test_the_length_of_a_vector_does_not_matter(scale: float) -> None:
     np.testing.assert_allclose(scaled_values, values, atol=1e-14)
 
 
-def test_a_winner_that_float32_ranks_too_low_is_found() -> None:
-    query = np.array([[1.0, 0.0]])
-    angles = np.full(200, 1e-3)
-    angles[150] = 1e-3 - 1e-9  # the best one, by a difference that float32 cannot see
-    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+def test_winners_that_float32_cannot_tell_apart_are_found() -> None:
+    rng = np.random.default_rng(4)
+    query, *sideways = np.linalg.qr(rng.standard_normal((64, 64)))[0]
+    similar = 0.5 + 1e-9 * rng.permutation(300)  # a float32 score is off by 1e-8 and more
+    vectors = similar[:, np.newaxis] * query
+    vectors += np.sqrt(1 - similar**2)[:, np.newaxis] * np.array([sideways[i % 63] for i in range(300)])
     with blocks():
-        assert nearest(query, vectors, 1)[0].tolist() == [[150]]
+        rows, _ = nearest(query[np.newaxis], vectors, 4)
+    assert rows[0].tolist() == np.argsort(-similar)[:4].tolist()
+
+
+def test_a_scan_keeps_only_what_can_still_win() -> None:
+    scores = np.array([[-0.9, -0.8, -0.7, -0.6], [0.6, 0.7, 0.8, 0.9], [-0.9, 0.9, 0.1, 0.0]], dtype=np.float32)
+    best = search._Best(scores, 2, np.float32(0.01))
+    np.testing.assert_allclose(best.floor, [-0.71, 0.79, 0.09], atol=1e-6)
+    query, place = (x.reshape(-1) for x in np.indices(scores.shape))
+    best.add(query, place, scores.reshape(-1))
+    best.add(np.array([1, 0]), np.array([4, 4]), np.array([0.85, 0.5], dtype=np.float32))
+    kept = list(zip(*(x.tolist() for x in best.settled()), strict=True))
+    assert sorted(kept) == [(0, 3), (0, 4), (1, 3), (1, 4), (2, 1), (2, 2)]
+    np.testing.assert_allclose(best.floor, [-0.61, 0.84, 0.09], atol=1e-6)
 
 
 def test_nothing_to_search_for_or_in() -> None:
@@ -124,6 +138,7 @@ def test_nothing_to_search_for_or_in() -> None:
     assert np.isnan(kth_best(values)).all()
     assert nearest(np.ones((1, 3)), np.zeros((4, 3)), 1)[0].tolist() == [[-1]]
     assert nearest(np.empty((0, 3)), np.ones((4, 3)), 2)[0].shape == (0, 2)
+    assert nearest(np.ones((2, 3)), np.ones((4, 3)), 0)[0].shape == (2, 0)
 
 
 def test_the_kth_best_of_fewer_is_the_last_one() -> None:

@@ -67,7 +67,7 @@ def _packed(rows: Sequence[Any]) -> Matrix | None:
     try:
         for i, row in enumerate(rows):
             pack_into(target, i * d * 8, *row)
-    except (StructError, TypeError, OverflowError):
+    except StructError:
         return None
     return matrix
 
