@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from rag_titan.evaluation.data import squad, vocabulary
 from rag_titan.evaluation.data.numerals import NUMBERS, facts
 from rag_titan.evaluation.data.tokens import PLAIN_WORDS, UNICODE_WORDS, Split, words
-from rag_titan.evaluation.data.vocabulary import CodedTexts, Vocabulary
+from rag_titan.evaluation.data.vocabulary import CodedTexts, Vocabularies, Vocabulary
 from rag_titan.evaluation.measures.ragged import Ragged
 
 SPLITS = {
@@ -80,6 +82,21 @@ def test_a_full_vocabulary_is_replaced_and_the_old_one_still_reads_its_codes(mon
     assert known.full
     assert len(known.fresh()) == 0
     assert read(lists, known) == [["one", "two"]]
+
+
+def test_batches_share_a_vocabulary_until_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = Vocabularies()
+    first = shared.current()
+    first.encode(["one two"], words())
+    assert shared.current() is first
+    monkeypatch.setattr(vocabulary, "_MOST_TOKENS", 1)
+    assert shared.current() is not first
+
+
+def test_what_was_learnt_is_not_pickled() -> None:
+    shared = Vocabularies()
+    shared.current().encode(["one two"], words())
+    assert len(pickle.loads(pickle.dumps(shared)).current()) == 0
 
 
 def test_nothing_is_an_empty_list() -> None:
