@@ -60,6 +60,12 @@ class VectorTable:
     indexed: frozenset[str] | None
     own_gold: bool
 
+    @classmethod
+    def of(cls, ids: tuple[str, ...], vectors: Matrix, query_ids: tuple[str, ...], queries: Matrix) -> VectorTable:
+        """The vectors alone, of which nothing else is known."""
+        nothing, nobody = ragged([[]] * len(query_ids)), np.zeros(len(query_ids), dtype=bool)
+        return cls(ids, vectors, query_ids, queries, nothing, nothing.lengths, nobody, nothing, nobody, None, False)
+
     @cached_property
     def row_of(self) -> Mapping[str, int]:
         """{chunk id: row}"""
@@ -106,29 +112,17 @@ def vector_table(embeddings: Mapping[str, Any] | Embeddings, notices: Notices | 
     """
     data = _inputs(embeddings)
     notices = notices if notices is not None else Notices()
-    if "vectors" not in data:
-        raise DatasetError(f"{PLACE}.vectors", "must be given ({chunk_id: vector}), got nothing.")
-    ids, vectors = sorted_vectors(f"{PLACE}.vectors", data["vectors"], data.get("ids"))
-    if not ids:
-        raise DatasetError(f"{PLACE}.vectors", "must hold at least one vector, got none. Leave embeddings out.")
+    ids, vectors = _chunk_vectors(data)
     query_ids, queries = _query_vectors(data, ids[0], vectors.shape[1], notices)
     returned = _lists("index_results", data.get("index_results"), query_ids, notices)
-    nothing = ragged([[]] * len(query_ids))
-    table = VectorTable(
-        ids=ids,
-        vectors=vectors,
-        query_ids=query_ids,
-        queries=queries,
-        gold=nothing,
-        gold_sizes=nothing.lengths,
-        labelled=np.zeros(len(query_ids), dtype=bool),
-        results=nothing,
+    table = VectorTable.of(ids, vectors, query_ids, queries)
+    table = replace(
+        table,
+        results=_rows_of([list(dict.fromkeys(names or ())) for names in returned], table.row_of),
         searched=_given(returned),
         indexed=frozenset(_ids(f"{PLACE}.indexed_ids", data["indexed_ids"])) if "indexed_ids" in data else None,
         own_gold="relevant_ids" in data,
     )
-    distinct = [list(dict.fromkeys(names or ())) for names in returned]
-    table = replace(table, results=_rows_of(distinct, table.row_of))
     return _labelled(table, _lists("relevant_ids", data.get("relevant_ids"), query_ids, notices), notices)
 
 
@@ -196,6 +190,16 @@ def _inputs(embeddings: Any) -> dict[str, Any]:
         if key not in known:
             raise DatasetError(PLACE, f"unknown key {key!r}{nearest(str(key), known)}.")
     return {key: value for key, value in embeddings.items() if value is not None}
+
+
+def _chunk_vectors(data: Mapping[str, Any]) -> tuple[tuple[str, ...], Matrix]:
+    where = f"{PLACE}.vectors"
+    if "vectors" not in data:
+        raise DatasetError(where, "must be given ({chunk_id: vector}), got nothing.")
+    ids, vectors = sorted_vectors(where, data["vectors"], data.get("ids"))
+    if not ids:
+        raise DatasetError(where, "must hold at least one vector, got none. Leave embeddings out.")
+    return ids, vectors
 
 
 def _query_vectors(data: Mapping[str, Any], chunk: str, d: int, notices: Notices) -> tuple[tuple[str, ...], Matrix]:
