@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rag_titan.evaluation.data.corpus import Corpus
+from rag_titan.evaluation.data.fingerprint import Fingerprint, gold_fingerprint, query_fingerprint
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import QueryTable, Settings
@@ -77,6 +78,7 @@ class Partial:
     rows, verdicts  lists per query (empty when they are not wanted); a row of a stage of which a batch has no data
                     holds the id alone
     gold_ids        gold chunk ids counted: all, and those that the chunk table has
+    asked, gold     fingerprints of the questions, and of what a person wrote about them
     """
 
     queries: int = 0
@@ -89,6 +91,8 @@ class Partial:
     verdicts: list[dict[str, Any]] = field(default_factory=list)
     gold_ids: Counter[str] = field(default_factory=Counter)
     vector_gold: dict[str, list[str]] = field(default_factory=dict)
+    asked: Fingerprint = field(default_factory=Fingerprint)
+    gold: Fingerprint = field(default_factory=Fingerprint)
 
     def add(self, other: Partial) -> None:
         """Take in what another batch contributes."""
@@ -103,6 +107,7 @@ class Partial:
         self.verdicts.extend(other.verdicts)
         self.gold_ids.update(other.gold_ids)
         self.vector_gold.update(other.vector_gold)
+        self.asked, self.gold = self.asked.merge(other.asked), self.gold.merge(other.gold)
 
 
 def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -> None:
@@ -112,8 +117,12 @@ def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -
 
 def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
     """What one batch contributes."""
-    partial = Partial(queries=len(queries))
-    table = QueryTable(queries, plan.corpus, plan.settings, partial.notices)
+    return partial_of_table(QueryTable(queries, plan.corpus, plan.settings), plan)
+
+
+def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
+    """The same, of columns that are made already."""
+    partial = Partial(queries=len(table), notices=table.notices)
     for stage, rows in plan.rows.items():
         if stage in QUERY_STAGES:
             _add_stage(partial, stage, rows, table, plan)
@@ -127,6 +136,8 @@ def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
     _add_verdicts(partial, table, plan)
     _count_given(partial, table, plan)
     _count_gold(partial, table, plan)
+    partial.asked = query_fingerprint(table.ids, table.column("question"))
+    partial.gold = gold_fingerprint(table.ids, table.column)
     return partial
 
 

@@ -33,10 +33,8 @@ def test_nothing_given_is_none_and_empty_lists_are_empty() -> None:
     assert nothing.options == Options()
     assert not nothing.queries.given
     assert queries_of(nothing) == []
-    assert nothing.fingerprints() == {"chunks": None, "gold": None, "queries": None}
     empty = dataset_from(chunks=[], queries=[], documents={})
     assert (empty.chunks, empty.documents, empty.queries.given) == ((), {}, True)
-    assert empty.fingerprints()["chunks"] == "0" * 16
 
 
 def test_chunks_get_ids_by_their_place() -> None:
@@ -229,7 +227,6 @@ def test_a_dataset_is_the_inputs_that_were_given() -> None:
     again = dataset_from(**dataset)
     assert (again.chunks, again.options, again.document_text) == (dataset.chunks, dataset.options, "one")
     assert queries_of(again) == queries_of(dataset)
-    assert again.fingerprints() == dataset.fingerprints()
     assert again.embeddings is inputs["embeddings"]
 
 

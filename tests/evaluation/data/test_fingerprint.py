@@ -15,13 +15,21 @@ from rag_titan.evaluation.data.fingerprint import (
     HashLog,
     SeenHashes,
     chunk_fingerprint,
-    gold_fingerprint,
-    query_fingerprint,
     text_hashes,
 )
+from rag_titan.evaluation.data.fingerprint import gold_fingerprint as gold_of_columns
+from rag_titan.evaluation.data.fingerprint import query_fingerprint as asked_of_columns
 from rag_titan.evaluation.data.records import Chunk, Evidence, Query
 
 MASK = 2**64 - 1
+
+
+def gold_fingerprint(queries: list[Query]) -> Fingerprint:
+    return gold_of_columns([q.id for q in queries], lambda name: [getattr(q, name) for q in queries])
+
+
+def query_fingerprint(queries: list[Query]) -> Fingerprint:
+    return asked_of_columns([q.id for q in queries], [q.question for q in queries])
 
 
 def slow_hash(text: str) -> int:
@@ -55,8 +63,8 @@ def test_hashes_of_many_ids_do_not_collide() -> None:
 def test_hashes_and_fingerprints_are_the_same_in_every_process() -> None:
     code = (
         "from rag_titan.evaluation.data.fingerprint import *\n"
-        "from rag_titan.evaluation.data.records import Query\n"
-        "print(text_hashes(['q1']).tolist(), gold_fingerprint([Query(id='q', relevance={'b': 1.0, 'a': 2.0})]).text)"
+        "from rag_titan.evaluation.data.records import GOLD\n"
+        "print(text_hashes(['q1']).tolist(), gold_fingerprint(['q'], {**dict.fromkeys(GOLD, [None]), 'relevance': [{'b': 1.0, 'a': 2.0}]}.get).text)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     here = gold_fingerprint([Query(id="q", relevance={"a": 2.0, "b": 1.0})]).text

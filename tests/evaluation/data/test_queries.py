@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data import queries as module
 from rag_titan.evaluation.data.decoding import QUERIES
-from rag_titan.evaluation.data.fingerprint import gold_fingerprint, query_fingerprint
 from rag_titan.evaluation.data.queries import QuerySource, ReadyRows
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.rows import ValueRows
@@ -52,8 +51,6 @@ def test_a_source_can_be_read_again_and_says_the_same() -> None:
         assert queries.count == 2
         assert len(queries.notices.texts()) == 1
         assert "It stands in 1." in queries.notices.texts()[0]
-        assert queries.gold == gold_fingerprint([Query(id="2", expected_chunk_ids=["c"])])
-        assert queries.asked == query_fingerprint([Query(id="1"), Query(id="2")])
 
 
 def test_the_share_of_a_pass() -> None:

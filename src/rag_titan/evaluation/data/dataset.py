@@ -14,7 +14,6 @@ from rag_titan.errors import DatasetError, nearest
 from rag_titan.evaluation.data.chunking_options import ChunkingOptions
 from rag_titan.evaluation.data.cleaning import cleaners_of
 from rag_titan.evaluation.data.decoding import CHUNKS, DOCUMENTS, QUERIES, Intake, RecordKind
-from rag_titan.evaluation.data.fingerprint import chunk_fingerprint
 from rag_titan.evaluation.data.frames import is_table, rows_of_table
 from rag_titan.evaluation.data.notices import Notices, Skipped
 from rag_titan.evaluation.data.plain import Place, plain, quoted, shown
@@ -89,15 +88,6 @@ class Dataset:
     def skipped(self) -> Skipped:
         """The bad records that were left out; complete once all batches were read."""
         return self.intake.skipped.merge(self.queries.skipped)
-
-    def fingerprints(self) -> dict[str, str | None]:
-        """What the data are, whatever their order, 16 hexadecimal digits each; complete once all batches were read."""
-        given = self.queries.given
-        return {
-            "chunks": chunk_fingerprint(self.chunks).text if self.chunks is not None else None,
-            "gold": self.queries.gold.text if given else None,
-            "queries": self.queries.asked.text if given else None,
-        }
 
     @cached_property
     def _given(self) -> dict[str, Any]:

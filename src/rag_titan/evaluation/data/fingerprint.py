@@ -5,7 +5,7 @@ The hashes depend on the bytes alone, so that processes and machines agree on th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.json import Encoder
 from numpy.typing import NDArray
 
-from rag_titan.evaluation.data.records import GOLD, Chunk, Query
+from rag_titan.evaluation.data.records import GOLD, Chunk
 
 Hashes = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -150,10 +150,10 @@ class SeenHashes:
 class Fingerprint:
     """What a set of records is, whatever their order: the sum of their hashes, modulo 2^64.
 
-    >>> a, b = Query(id="a", answerable=True), Query(id="b")
-    >>> gold_fingerprint([a]).merge(gold_fingerprint([b])) == gold_fingerprint([b, a])
+    >>> a, b = query_fingerprint(["a"], ["why?"]), query_fingerprint(["b"], [None])
+    >>> a.merge(b) == query_fingerprint(["b", "a"], [None, "why?"])
     True
-    >>> gold_fingerprint([a]).text == gold_fingerprint([Query(id="a", answerable=False)]).text
+    >>> a.text == query_fingerprint(["a"], ["why not?"]).text
     False
     """
 
@@ -179,21 +179,24 @@ def chunk_fingerprint(chunks: Iterable[Chunk]) -> Fingerprint:
     return Fingerprint.of(_record_hashes(map(attrgetter("id", "text", "start", "end", "doc_id"), chunks)))
 
 
-def query_fingerprint(queries: Iterable[Query]) -> Fingerprint:
+def query_fingerprint(ids: Sequence[str], questions: Sequence[str | None]) -> Fingerprint:
     """Of which questions were asked: their ids and texts."""
-    return Fingerprint.of(_record_hashes(map(attrgetter("id", "question"), queries)))
+    return Fingerprint.of(_record_hashes(zip(ids, questions, strict=True)))
 
 
-def gold_fingerprint(queries: Sequence[Query]) -> Fingerprint:
-    """Of all that a person wrote about each query (`records.GOLD`), with the query's id; lists count as sets."""
-    ids = text_hashes([query.id for query in queries])
+def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]]) -> Fingerprint:
+    """Of all that a person wrote about each query, with the query's id; lists count as sets.
+
+    column  a key of `records.GOLD` -> its values, None where not given
+    """
+    hashed = text_hashes(ids)
     total = Fingerprint()
     for salt, name in zip(text_hashes(GOLD), GOLD, strict=True):
-        column: list[Any] = list(map(attrgetter(name), queries))
-        missing = column.count(None)
-        if missing < len(column):
-            owners = ids if not missing else ids[[value is not None for value in column]]
-            hashes = _record_hashes([_as_set(value) for value in column if value is not None])
+        values = column(name)
+        missing = values.count(None)
+        if missing < len(values):
+            owners = hashed if not missing else hashed[[value is not None for value in values]]
+            hashes = _record_hashes([_as_set(value) for value in values if value is not None])
             total = total.merge(Fingerprint.of(_mixed(hashes ^ ((owners ^ salt) * _ODD))))
     return total
 

@@ -10,12 +10,9 @@ import numpy as np
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.decoding import Intake
 from rag_titan.evaluation.data.fingerprint import (
-    Fingerprint,
     Hashes,
     HashLog,
     SeenHashes,
-    gold_fingerprint,
-    query_fingerprint,
     text_hashes,
 )
 from rag_titan.evaluation.data.notices import Notices, Skipped
@@ -23,6 +20,7 @@ from rag_titan.evaluation.data.plain import Place, quoted
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.rows import BLOCK, Naming, Rows
 
+_HASHED_AT_ONCE = 4096
 _UNIQUE = "Query ids must be unique."
 
 
@@ -33,8 +31,6 @@ class QuerySource:
     notices  warnings of the latest pass; complete when it is through
     skipped  the bad records that the latest pass left out
     count    how many queries the latest pass has read so far
-    asked    fingerprint of which questions these were
-    gold     fingerprint of what a person wrote about them
 
     >>> from rag_titan.evaluation.data.decoding import QUERIES
     >>> from rag_titan.evaluation.data.rows import ValueRows
@@ -50,8 +46,6 @@ class QuerySource:
         self.notices = Notices()
         self.skipped = Skipped()
         self.count = 0
-        self.asked = Fingerprint()
-        self.gold = Fingerprint()
         self._rows = rows
         self._skip = skip_bad_records
         self._unique = False  # known from an earlier pass
@@ -61,36 +55,26 @@ class QuerySource:
         """How much of the current pass is done, 0..1; None where nobody can say."""
         return self._rows.share
 
-    def batches(self, size: int, depth: int | None = None) -> Iterator[list[Query]]:
+    def batches(self, size: int) -> Iterator[list[Query]]:
         """All queries, `size` at a time, the last batch with what is left.
-
-        depth  the deepest rank that is looked at: of a retrieved list that no reranker follows only so many ids are kept
 
         Raises DatasetError at a bad record, or leaves it out. Two queries with the same id are found at once within a
         batch, and at the end of the pass over all batches (8 bytes are kept for each id).
         """
         intake = Intake(skip=self._skip)
         self.notices, self.skipped, self.count = intake.notices, intake.skipped, 0
-        self.asked = self.gold = Fingerprint()
         log = _Ids(self._rows.naming, intake, look=not self._unique)
-        for numbers, queries in self._blocks(size, intake, depth):
+        for numbers, queries in self._blocks(size, intake):
             kept = log.unique(*_agreeing(numbers, queries, self._rows.naming, intake))
             if kept:
-                self._take(kept)
+                self.count += len(kept)
                 yield kept
             del queries, kept
         if not self._unique and not self._skip:
             self._name_repeated(log.repeated())
             self._unique = True
 
-    def _take(self, queries: list[Query]) -> None:
-        self.count += len(queries)
-        self.asked = self.asked.merge(query_fingerprint(queries))
-        self.gold = self.gold.merge(gold_fingerprint(queries))
-
-    def _blocks(
-        self, size: int, intake: Intake, depth: int | None
-    ) -> Iterator[tuple[list[int], list[Query]]]:
+    def _blocks(self, size: int, intake: Intake) -> Iterator[tuple[list[int], list[Query]]]:
         """The rows in blocks of `size`.
 
         No garbage is collected while a batch is decoded: that makes many lists and no circle, and looking through them
@@ -102,8 +86,6 @@ class QuerySource:
         try:
             gc.disable()
             for block_numbers, block in self._rows.read(intake):
-                if depth is not None and not isinstance(self._rows, ReadyRows):  # those are somebody else's
-                    _cut(block, depth)
                 numbers.extend(block_numbers)
                 queries.extend(block)
                 while len(queries) >= size:
@@ -135,16 +117,6 @@ class QuerySource:
                 first[ids[i]] = numbers[i]
 
 
-def _cut(queries: Sequence[Query], depth: int) -> None:
-    """Let go of the ids that nothing looks at, while the queries are still in the processor's cache."""
-    for query in queries:
-        ids = query.retrieved_ids
-        if ids is not None and len(ids) > depth and query.reranked_ids is None:
-            head = ids[:depth]
-            if len(set(head)) == depth:
-                query.retrieved_ids = head
-
-
 class ReadyRows:
     """Queries that are clean already."""
 
@@ -172,6 +144,7 @@ class _Ids:
         self._intake = intake
         self._look = look
         self._log = HashLog()
+        self._unhashed: list[str] = []
         self._seen = SeenHashes()
 
     def unique(self, numbers: Sequence[int], queries: list[Query]) -> list[Query]:
@@ -189,12 +162,19 @@ class _Ids:
             for number, name in zip(numbers, ids, strict=True):
                 if first.setdefault(name, number) != number:
                     raise _duplicate(self._naming, name, number, first[name])
-        self._log.add(text_hashes(ids))
+        self._unhashed += ids
+        if len(self._unhashed) >= _HASHED_AT_ONCE:
+            self._hash()
         return queries
 
     def repeated(self) -> Hashes:
         """The hashes of ids that came in more than one batch."""
+        self._hash()
         return self._log.repeated()
+
+    def _hash(self) -> None:
+        self._log.add(text_hashes(self._unhashed))
+        self._unhashed = []
 
 
 def _duplicate(naming: Naming, name: str, number: int, first: int | None = None) -> DatasetError:

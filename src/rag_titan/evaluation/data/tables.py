@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.conventions import SEED, Conventions
@@ -57,6 +57,14 @@ class Gold:
     grades: Ragged
     given: Mask
 
+    @classmethod
+    def joined(cls, parts: Sequence[Gold]) -> Gold:
+        """The gold chunks of all their queries."""
+        lengths = np.concatenate([part.grades.lengths for part in parts])
+        values = np.concatenate([part.grades.values for part in parts])
+        by_id = list(chain.from_iterable(part.by_id for part in parts))
+        return cls(by_id, Ragged(values, offsets_of(lengths)), np.concatenate([part.given for part in parts]))
+
     def relevant(self, level: float) -> NDArray[np.int64]:
         """(n,) how many gold chunks have at least the grade `level`."""
         return self.grades.sums(self.grades.values >= level).astype(np.int64)
@@ -83,35 +91,88 @@ class QueryTable:
         corpus: Corpus | None = None,
         settings: Settings | None = None,
         notices: Notices | None = None,
+        ids: Sequence[str] | None = None,
     ) -> None:
         self.queries = queries
-        self.corpus = corpus if corpus is not None else Corpus()
-        self.vocabulary = self.corpus.words.current()
-        self.indexed_chunks = len(self.corpus.chunks)  # behind these stand the logged texts that are no chunk
+        self.passed = corpus if corpus is not None else Corpus()
+        self.vocabulary = self.passed.words.current()
+        self.indexed_chunks = len(self.passed.chunks)  # behind these stand the logged texts that are no chunk
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()
-        self.ids = [q.id for q in queries]
+        self.ids: Sequence[str] = [q.id for q in queries] if ids is None else ids
+        self.slim = False
         self._columns: dict[str, list[Any]] = {}
         self._given: dict[str, Mask] = {}
         self._amounts: dict[str, Floats] = {}
         self._counts: dict[str, NDArray[np.int64]] = {}
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The chunks, and behind them the logged texts that are no chunk."""
         logged = [texts for kind in ("retrieved_texts", "reranked_texts") for texts in self.column(kind) if texts]
-        if logged:
-            self.corpus = self.corpus.with_texts(chain.from_iterable(logged))
+        return self.passed.with_texts(chain.from_iterable(logged)) if logged else self.passed
+
+    @classmethod
+    def joined(cls, tables: Sequence[QueryTable]) -> QueryTable:
+        """One table of all their queries, with the columns that `prepare` made; all slim, or none."""
+        first = tables[0]
+        queries, ids = ([x for part in tables for x in getattr(part, name)] for name in ("queries", "ids"))
+        table = cls(queries, first.passed, first.settings, ids=ids)
+        names = {name for part in tables for name in part._raw}
+        table._raw = {name: tuple(chain.from_iterable(part.column(name) for part in tables)) for name in names}
+        if any(part.corpus is not part.passed for part in tables):
+            return table
+        table._given = _together([part._given for part in tables], np.concatenate)
+        table._counts = _together([part._counts for part in tables], np.concatenate)
+        if all("retrieved_grades" in vars(part) for part in tables):
+            table.gold = Gold.joined([part.gold for part in tables])
+            table.retrieved_grades = np.concatenate([part.retrieved_grades for part in tables])
+        return table
+
+    def prepare(self, slim: bool = False) -> QueryTable:
+        """Look at every ranked id while the queries are still in the processor's cache.
+
+        slim  let go of the queries and of their rankings, where nothing but the @K metrics asks for them
+        """
+        kept_whole = ("reranked_ids", "reranked_texts", "retrieved_texts", "expected_evidence")
+        self.slim = slim and not any(name in self._raw for name in kept_whole)
+        self.has_list("retrieved")
+        self.given("retrieved_ids")
+        if "retrieved_ids" in self._raw or self.slim:
+            _ = self.retrieved_grades
+            for k in (self.settings.k, *self.settings.also_at):
+                self.returned("retrieved", k)
+                self.distinct("retrieved", k)
+        if self.slim:
+            self.queries = ()
+            self._raw.pop("retrieved_ids", None)
+            self._columns.clear()
+        return self
 
     def __len__(self) -> int:
-        return len(self.queries)
+        return len(self.ids)
 
-    def column(self, name: str) -> list[Any]:
+    def column(self, name: str) -> Sequence[Any]:
         """The raw values of one key, None where it was not given."""
-        if name not in self._columns:
-            self._columns[name] = list(map(attrgetter(name), self.queries))
-        return self._columns[name]
+        values = self._raw.get(name)
+        return self._nothing if values is None else values
+
+    @cached_property
+    def _raw(self) -> dict[str, Sequence[Any]]:
+        """The keys that some query carries; all in one go takes a third of the time of a key at a time."""
+        n = len(self.queries)
+        columns = zip(*map(astuple, self.queries), strict=True)
+        return {name: c for name, c in zip(Query.__struct_fields__, columns, strict=False) if c.count(None) < n}
+
+    @cached_property
+    def _nothing(self) -> tuple[None, ...]:
+        return (None,) * len(self)
 
     def given(self, name: str) -> Mask:
         """(n,) True where the key was given (an empty list is given)."""
         if name not in self._given:
-            self._given[name] = _given(self.column(name))
+            absent = name not in self._raw
+            self._given[name] = np.zeros(len(self), dtype=bool) if absent else _given(self._raw[name])
         return self._given[name]
 
     def flags(self, name: str) -> Floats:
@@ -134,7 +195,7 @@ class QueryTable:
         bad = self.given(name) & ~((values >= 0) & np.isfinite(values))
         if bad.any():
             sentence = f"{name} must be a number from 0; left out where it is not finite or is negative: {{ids}}."
-            self.notices.add(sentence, [self.ids[i] for i in np.flatnonzero(bad)])
+            self.notices.add(sentence, [self.ids[i] for i in np.flatnonzero(bad).tolist()])
             values[bad] = np.nan
         return values
 
@@ -147,7 +208,7 @@ class QueryTable:
             if any(t is not None for t in texts):
                 known = self.corpus.ids_of_texts
                 ids = [known(t) if i is None and t is not None else i for i, t in zip(ids, texts, strict=True)]
-            self._columns[key] = ids
+            self._columns[key] = list(ids)
         return self._columns[key]
 
     def has_list(self, kind: str) -> Mask:
@@ -162,7 +223,7 @@ class QueryTable:
         key = f"{kind}_ranked_{depth}"
         if key not in self._columns:
             heads = self.heads(kind, depth)
-            repeated = np.flatnonzero(lengths_of(heads) != self.distinct(kind, depth))
+            repeated = np.flatnonzero(self.returned(kind, depth) != self.distinct(kind, depth))
             if len(repeated):
                 heads = list(heads)
                 for i in repeated.tolist():
@@ -175,8 +236,17 @@ class QueryTable:
         key = f"{kind}_heads_{depth}"
         if key not in self._columns:
             lists = self.lists(kind)
-            self._columns[key] = [NO_IDS if ids is None else ids[:depth] for ids in lists]
+            self._columns[key] = [
+                NO_IDS if ids is None else ids if depth is None or len(ids) <= depth else ids[:depth] for ids in lists
+            ]
         return self._columns[key]
+
+    def returned(self, kind: str, depth: int | None = None) -> NDArray[np.int64]:
+        """(n,) how many ids stand among the first `depth`, repeated ones counted."""
+        key = f"{kind}_returned_{depth}"
+        if key not in self._counts:
+            self._counts[key] = lengths_of(self.heads(kind, depth))
+        return self._counts[key]
 
     def distinct(self, kind: str, depth: int | None = None) -> NDArray[np.int64]:
         """(n,) how many different ids stand among the first `depth` returned."""
@@ -295,12 +365,18 @@ def _labels(graded: Mapping[str, float] | None, plain: Sequence[str] | None) -> 
     return {**dict.fromkeys(plain, 1.0), **graded} if graded else dict.fromkeys(plain, 1.0)
 
 
+def _together(parts: Sequence[dict[str, Any]], join: Callable[[list[Any]], Any]) -> dict[str, Any]:
+    """What all parts have, joined."""
+    shared = set.intersection(*map(set, parts))
+    return {key: join([part[key] for part in parts]) for key in shared}
+
+
 def lengths_of(lists: Sequence[Sized]) -> NDArray[np.int64]:
     """(n,) the length of each."""
     return np.fromiter(map(len, lists), np.int64, len(lists))
 
 
-def _given(column: list[Any]) -> Mask:
+def _given(column: Sequence[Any]) -> Mask:
     absent = column.count(None)
     if absent in (0, len(column)):
         return np.full(len(column), absent == 0)

@@ -105,7 +105,7 @@ class Funnel:
     def _retrieved(self) -> Floats:
         """The top K; where a reranker follows, all of its candidates."""
         given, reranks = self.table.has_list("retrieved"), self.table.has_list("reranked")
-        heads = self.table.ranked("retrieved", self.table.settings.depth)
+        heads = self.table.ranked("retrieved", self.table.settings.depth) if self.by_quotes or reranks.any() else []
         if not reranks.any():
             return self._kept(heads, self._top(self.table.retrieved_grades), given, cut=True)
         whole = self.table.ranked("retrieved")

@@ -42,9 +42,9 @@ def f1(precision: Floats, recall: Floats) -> Floats:
 
 def first_rank(hits: Hits) -> Floats:
     """(n,) rank from 1 of the first relevant item; NaN where there is none in the first K."""
-    return (
-        np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan) if hits.shape[1] else np.full(len(hits), np.nan)
-    )
+    if not hits.shape[1]:
+        return np.full(len(hits), np.nan)
+    return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
 
 
 def reciprocal_rank(hits: Hits) -> Floats:
@@ -54,12 +54,13 @@ def reciprocal_rank(hits: Hits) -> Floats:
     array([0.5, 0. ])
     """
     first = first_rank(hits)
-    return np.where(np.isnan(first), 0.0, 1.0 / first)
+    ranks: Floats = np.where(np.isnan(first), 0.0, 1.0 / first)
+    return ranks
 
 
 def hit(hits: Hits) -> Floats:
     """(n,) 1 where a relevant item stands in the first K, else 0."""
-    return hits.any(axis=1).astype(np.float64)
+    return np.asarray(hits.any(axis=1), dtype=np.float64)
 
 
 def ndcg(grades: Floats, ideal: Floats, gain: Literal["exponential", "linear"] = "exponential") -> Floats:

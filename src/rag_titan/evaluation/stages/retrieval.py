@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.spans import ListScores
-from rag_titan.evaluation.data.tables import QueryTable, lengths_of
+from rag_titan.evaluation.data.tables import QueryTable
 from rag_titan.evaluation.measures import ranking
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
 
@@ -101,11 +101,11 @@ class RetrievalInputs:
         return self._nothing if self.scores is None else self.scores.complete
 
     def empty(self) -> Floats:
-        empty = lengths_of(self.table.heads("retrieved", self.k)) == 0
+        empty = self.table.returned("retrieved", self.k) == 0
         return np.where(self.table.has_list("retrieved"), empty.astype(np.float64), np.nan)
 
     def repeated(self) -> Floats:
-        returned = lengths_of(self.table.heads("retrieved", self.k))
+        returned = self.table.returned("retrieved", self.k)
         extra = returned - self.table.distinct("retrieved", self.k)
         share = np.full(len(extra), np.nan)
         np.divide(extra, returned, out=share, where=returned > 0)
