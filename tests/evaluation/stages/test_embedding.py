@@ -179,6 +179,18 @@ def test_ties_at_rank_k_count_as_found_and_in_the_index() -> None:
     assert (row["query_topk_recall"], row["ann_recall_at_k"]) == (0.5, 1.0)
 
 
+def test_the_index_is_judged_by_its_first_k_distinct_results() -> None:
+    vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [-1.0, 0.0]}
+    data = {"vectors": vectors, "query_vectors": {"q": [1.0, 0.0]}}
+    assert result({**data, "index_results": {"q": ["c", "a"]}}, 1)["ann_recall_at_k"] == 0.0
+    assert result({**data, "index_results": {"q": ["x", "x", "a"]}}, 2)["ann_recall_at_k"] == 0.5
+
+
+def test_a_vector_of_zeros_is_no_result_to_be_missed() -> None:
+    data = {"vectors": {"a": [1.0], "z": [0.0]}, "query_vectors": {"q": [2.0]}, "index_results": {"q": ["a", "z"]}}
+    assert result(data, 2)["ann_recall_at_k"] == 1.0
+
+
 def test_a_k_beyond_all_vectors_costs_nothing() -> None:
     data = {"vectors": {"a": [1, 0], "b": [0, 1]}, "query_vectors": {"q": [1, 0]}, "relevant_ids": {"q": ["b"]}}
     row = result({**data, "index_results": {"q": ["a"]}}, 10**15)
