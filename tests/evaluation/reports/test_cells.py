@@ -76,6 +76,10 @@ def test_what_a_reader_may_see(text: object, seen: str) -> None:
     assert shown(text) == seen
 
 
+def test_no_tag_is_left_in_the_plain_text_either() -> None:
+    assert cell("<img src=x><script>") == "&lt;img src=x&gt;&lt;script&gt;"
+
+
 def test_long_text_is_shortened_before_it_is_escaped() -> None:
     assert cell("|" * 500, longest=4) == "\\|\\|\\|…"
     assert len(shown("x" * 500)) == 160

@@ -66,7 +66,7 @@ class RootCauseAnalyzer:
 
     thresholds  {"key" or "stage.key": limit}, merged into the eight; None removes one. The limit is a minimum, for a
                 metric that should be low a maximum
-    rows        the metrics there are; for metrics of your own: [*ROWS, mine]
+    rows        the metrics there are; for metrics of your own: [*CATALOGUE.values(), mine]
 
     Raises UnknownMetricError with the nearest name, SettingsError for a limit that is no number and for a metric that
     is neither better high nor low. A bare key means the check of that key, where one of the eight has it.

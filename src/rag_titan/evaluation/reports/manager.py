@@ -27,7 +27,7 @@ _EXPANDED = 3  # levels of the JSON file that have a line for each entry
 class ReportManager:
     """Saves, loads and compares reports.
 
-    rows  the metrics there are; for metrics of your own: [*ROWS, mine]
+    rows  the metrics there are; for metrics of your own: [*CATALOGUE.values(), mine]
     """
 
     def __init__(self, *, rows: Rows | None = None) -> None:

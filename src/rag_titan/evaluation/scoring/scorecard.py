@@ -97,7 +97,7 @@ class ScoreAggregator:
                     the number is a maximum. A metric that is not measured fails none of them
     strict_gates    the same, but one that is not measured fails
     required        metrics, "key" or "stage.key", that must be measured
-    rows            the metrics there are; for metrics of your own: [*ROWS, mine]
+    rows            the metrics there are; for metrics of your own: [*CATALOGUE.values(), mine]
 
     Raises UnknownMetricError with the nearest name, and SettingsError for weights that are negative or not finite.
 
