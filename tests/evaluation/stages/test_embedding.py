@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_titan.evaluation.data.vectors import vector_table
@@ -133,6 +133,7 @@ def test_the_stage_is_its_slow_twin(data: dict[str, Any], k: int) -> None:
         assert all(same(row[key], twin[key]) for key in QUERY_KEYS)
 
 
+@settings(max_examples=40)
 @given(inputs(), st.integers(1, 4), st.randoms())
 def test_neither_order_nor_company_changes_a_digit(data: dict[str, Any], k: int, random: Any) -> None:
     want = result(data, k)
@@ -184,6 +185,14 @@ def test_the_index_is_judged_by_its_first_k_distinct_results() -> None:
     data = {"vectors": vectors, "query_vectors": {"q": [1.0, 0.0]}}
     assert result({**data, "index_results": {"q": ["c", "a"]}}, 1)["ann_recall_at_k"] == 0.0
     assert result({**data, "index_results": {"q": ["x", "x", "a"]}}, 2)["ann_recall_at_k"] == 0.5
+
+
+def test_without_gold_there_are_no_other_chunks_either() -> None:
+    data = {"vectors": {"a": [1.0, 0.0], "b": [0.0, 1.0]}, "query_vectors": {"q": [1.0, 0.0], "r": [1.0, 0.0]}}
+    rows = result({**data, "relevant_ids": {"q": ["a"], "r": []}}, 1)["per_query"]
+    assert [row["negative_similarity"] for row in rows] == [0.0, None]
+    rows = result({**data, "relevant_ids": {"q": ["a"], "r": ["ghost"]}}, 1)["per_query"]
+    assert [row["negative_similarity"] for row in rows] == [0.0, 0.5]
 
 
 def test_a_vector_of_zeros_is_no_result_to_be_missed() -> None:
