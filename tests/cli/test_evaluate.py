@@ -340,6 +340,12 @@ def test_a_reader_who_stops_reading_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "r.md").exists()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+    done = evaluated(tmp_path, "import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nmain()")
+    assert (done.returncode, done.stderr) == (2, "rag-titan: the system: No space left on device.\n")
+
+
 def test_an_output_of_ascii_only_is_no_reason_to_stop(tmp_path: Path) -> None:
     data = tmp_path / "data.json"
     data.write_text(json.dumps(dataset({**query(), "id": "frÃ¡ga"}, {"id": "q–2", "error": "e"})))

@@ -13,14 +13,16 @@ PATIENCE = 1.0  # seconds without a progress bar
 
 
 def say(lines: Iterable[str]) -> None:
-    """Write lines. A reader who stopped reading (`| head`) is no error: the rest is not printed."""
+    """Write lines. A reader who stopped reading (`| head`) is no error: the rest is not written."""
     try:
         for line in lines:
             sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes standard output once more at exit; that must not fail either.
+    except OSError as error:
+        # Python flushes standard output once more at exit; that must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def complain(sentence: str) -> None:
