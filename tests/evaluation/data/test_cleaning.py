@@ -159,6 +159,12 @@ def test_numbers_become_plain_floats() -> None:
     assert clean(retrieved_scores=[1, None, np.float64(0.5)]).retrieved_scores == [1.0, None, 0.5]
 
 
+def test_tags_keep_whole_numbers_whole() -> None:
+    tags = clean(tags={"a": 2**53 + 1, "b": 1.5, "c": np.int8(3), "d": math.nan, "e": True, "f": "x", "g": None}).tags
+    assert repr(tags) == repr({"a": 2**53 + 1, "b": 1.5, "c": 3, "d": None, "e": True, "f": "x", "g": None})
+    assert "at most 40 digits" in refused(tags={"a": 10**50})
+
+
 def test_other_forms_of_lists_flags_and_times() -> None:
     query = clean(
         retrieved_ids=np.array([3, 1]),

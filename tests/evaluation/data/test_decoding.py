@@ -40,7 +40,7 @@ def test_fast_and_slow_path_read_valid_records_alike(records: list[dict[str, Any
     block = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records).encode()
     numbers, queries = decoder(fast).lines(block, 1)
     cleaned_numbers, cleaned = decoder(slow).values([json.loads(json.dumps(record)) for record in records], 1)
-    assert list(map(values_of, queries)) == list(map(values_of, cleaned))
+    assert list(map(repr, map(values_of, queries))) == list(map(repr, map(values_of, cleaned))), "3 is not 3.0 here"
     assert list(numbers) == cleaned_numbers
     assert fast.notices == slow.notices
 

@@ -17,11 +17,10 @@ from msgspec import NODEFAULT, UNSET, Meta, Struct
 from msgspec.structs import fields
 
 from rag_titan.evaluation.data.plain import PLAIN, SHOWN, Place, keys_of, plain, quoted, shown, without_surrogates
-from rag_titan.evaluation.data.records import GRADE, ID, SLICE
+from rag_titan.evaluation.data.records import EXACT, GRADE, ID, SLICE
 
 NEAR_KEY = "the key {key!r} is not known and was not read; did you mean {near!r}? It stands in {{ids}}."
 _SURROGATES = "a lone surrogate (half of a character) was replaced by U+FFFD in {ids}."
-_EXACT_FLOATS = 2**53  # from there on neighbouring whole numbers are the same float64
 
 Clean = Callable[[Any, Place], Any]
 
@@ -133,7 +132,9 @@ def _cleaner_of_scalar(annotation: Any, meta: Meta | None) -> Clean:
         return clean_id if role == ID else _text
     if annotation is float:
         return _grade if role == GRADE else _slice if role == SLICE else _number_from(least)
-    return _whole_from(least) if annotation is int else _flag
+    if annotation is int:
+        return _whole_from(least) if meta is not None else _slice_of_whole
+    return _flag
 
 
 def _text(value: Any, place: Place) -> str:
@@ -166,7 +167,7 @@ def clean_id(value: Any, place: Place) -> str:
         return value if value.isascii() else _encodable(value, place)
     if kind is int and abs(value) < 10**SHOWN:
         return str(value)
-    if kind is float and value.is_integer() and abs(value) < _EXACT_FLOATS:
+    if kind is float and value.is_integer() and abs(value) < EXACT:
         return str(int(value))
     end = " Remove it." if value is None else " Write it as text." if kind in (int, float) else ""
     raise place.error(f"must be an id (text or whole number), got {shown(value)}.{end}")
@@ -213,15 +214,21 @@ def _number_from(least: float | None) -> Clean:
 
 
 def _whole_from(least: float | None) -> Clean:
-    rule = "a whole number" if least is None else f"a whole number from {least:g}"
+    rule = "a whole number" if least is None or least < 0 else f"a whole number from {least:g}"
 
     def clean(value: Any, place: Place) -> int:
         number = _as_float(value, place, rule)
-        if not number.is_integer() or not abs(number) < _EXACT_FLOATS or (least is not None and number < least):
+        if not number.is_integer() or abs(number) > EXACT or (least is not None and number < least):
             raise place.error(f"must be {rule}, got {shown(value)}.")
         return int(number)
 
     return clean
+
+
+def _slice_of_whole(value: int, place: Place) -> int:
+    if abs(value) >= 10**SHOWN:
+        raise place.error(f"must be a number of at most {SHOWN} digits, got more.")
+    return value
 
 
 def _flag(value: Any, place: Place) -> bool:
@@ -266,7 +273,7 @@ def _list_of(annotation: Any) -> Clean:
         kinds = set(map(type, value))
         if kinds == {str} and holds_texts and "".join(value).isascii():
             return list(value)
-        if kinds == {int} and holds_ids and min(value) > -_EXACT_FLOATS and max(value) < _EXACT_FLOATS:
+        if kinds == {int} and holds_ids and min(value) > -EXACT and max(value) < EXACT:
             return list(map(str, value))
         return [item(v, place.item(i)) for i, v in enumerate(value)]
 
@@ -306,7 +313,7 @@ def _all_plain(grades: dict[Any, Any]) -> bool:
     kinds = set(map(type, grades.values()))
     if set(map(type, grades)) != {str} or not kinds <= {int, float} or not "".join(grades).isascii():
         return False
-    return all(-_EXACT_FLOATS < grade < _EXACT_FLOATS for grade in grades.values())
+    return all(-EXACT < grade < EXACT for grade in grades.values())
 
 
 _WORDS = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
@@ -316,8 +323,9 @@ def _any_of(annotations: list[Any], optional: bool) -> Clean:
     """A union: which of its cleaners is asked depends on the kind of the value alone."""
     by_kind: dict[type, Clean] = {}
     for annotation in annotations:
-        for kind in _kinds(annotation):
-            by_kind.setdefault(kind, _cleaner(annotation))
+        by_kind[_kind(annotation)] = _cleaner(annotation)
+    if float in by_kind:
+        by_kind.setdefault(int, by_kind[float])
     only = _cleaner(annotations[0]) if len(annotations) == 1 else None
     words = " or ".join(dict.fromkeys(_WORDS[kind] for kind in by_kind))
 
@@ -333,11 +341,9 @@ def _any_of(annotations: list[Any], optional: bool) -> Clean:
     return clean
 
 
-def _kinds(annotation: Any) -> tuple[type, ...]:
+def _kind(annotation: Any) -> Any:
     base = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
     base = get_origin(base) or base
-    if base is float:
-        return float, int
-    if base is tuple:
-        return (list,)
-    return (dict,) if isinstance(base, type) and issubclass(base, Struct) else (base,)
+    if isinstance(base, type) and issubclass(base, Struct):
+        return dict
+    return list if base is tuple else base

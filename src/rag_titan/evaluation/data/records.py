@@ -18,7 +18,9 @@ SLICE = "slice"
 Id = Annotated[str, Meta(description="an id; a whole number means the same as its digits", extra={"role": ID})]
 Grade = Annotated[float, Meta(extra={"role": GRADE})]
 Ids = list[Id]
-Count = Annotated[int, Meta(ge=0)]
+EXACT = 2**53  # up to here a float64 holds every whole number
+Offset = Annotated[int, Meta(ge=-EXACT, le=EXACT)]
+Count = Annotated[int, Meta(ge=0, le=EXACT)]
 Amount = Annotated[float, Meta(ge=0)]
 Scalar = str | Annotated[float, Meta(extra={"role": SLICE})] | int | bool | None
 
@@ -33,7 +35,7 @@ class Evidence(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False,
 
     quote: Annotated[str | None, Meta(description="an exact quote; must occur once, or have an `occurrence`")] = None
     occurrence: Annotated[
-        Annotated[int, Meta(ge=1)] | None,
+        Annotated[int, Meta(ge=1, le=EXACT)] | None,
         Meta(description="which occurrence of the quote, from 1, over the documents in order"),
     ] = None
     start: Annotated[Count | None, Meta(description="first character in the document, from 0")] = None
@@ -126,8 +128,8 @@ class Chunk(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw
 
     id: Annotated[Id | None, Meta(description="unique id; default chunk_1, chunk_2, ...")] = None
     text: Annotated[str | None, Meta(description="the chunk's text")] = None
-    start: Annotated[int | None, Meta(description="first character in the document, from 0")] = None
-    end: Annotated[int | None, Meta(description="one past the last character")] = None
+    start: Annotated[Offset | None, Meta(description="first character in the document, from 0")] = None
+    end: Annotated[Offset | None, Meta(description="one past the last character")] = None
     doc_id: Annotated[Id | None, Meta(description="which document; needed when there are several")] = None
     metadata: Annotated[dict[str, Any] | None, Meta(description='any keys, as {"source": "hr.pdf", "page": 4}')] = None
 
