@@ -174,11 +174,13 @@ class View:
             ("improved", "better"),
             ("explained", "no fault"),
             ("vanished", "no longer measured"),
+            ("appeared", "newly measured"),
         )
         cells = [self._change(entry, word) for kind, word in named for entry in comparison[kind]]
         notes = [f"- {line(note)}" for note in comparison["notes"]]
         if not cells:
-            return [*lines, f"No metric changed by more than the tolerance of {comparison['tolerance']:g}.", "", *notes]
+            said = f"No metric changed by more than the tolerance of {comparison['tolerance']:g}."
+            return [*lines, said, *([""] if notes else []), *notes]
         header = ["Stage", "Metric", "Baseline", "Now", "Change"]
         return [*lines, *table(header, cells, right=(2, 3)), *([""] if notes else []), *notes]
 

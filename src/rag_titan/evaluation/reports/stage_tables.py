@@ -44,18 +44,23 @@ def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
             continue
         if _TIME.match(row.key) and not default_weight(row.stage, row.key):
             continue  # it stands in the section "Times" alone
-        scored = NOTHING if score is None else f"{score:.1f}"
-        shown = [title_text(row, meta), row.key, value_text(row, row.key, value), scored]
+        shown = [title_text(row, meta), row.key, value_text(row, row.key, value), _scored(score)]
         cells.append([*shown, _stands_on(row, detail.get(row.key) or {}), _interval(row, detail.get(row.key) or {})])
     known = {row.key for row in rows}
     own = {key: value for key, value in _own_values(report, stage, rows).items() if key not in known}
-    cells += [[key, key, value_text(None, key, value), NOTHING, NOTHING, NOTHING] for key, value in own.items()]
+    cells += [
+        [key, key, value_text(None, key, v), _scored(scores.get(key)), NOTHING, NOTHING] for key, v in own.items()
+    ]
     header = ["Metric", "Key", "Value", "Score", "Measured on", "95 % interval"]
     if all(row[-1] == NOTHING for row in cells):  # no mean of so few values has one
         header, cells = header[:-1], [row[:-1] for row in cells]
     shown_table = table(header, cells, right=(2, 3)) if cells else ["Nothing could be measured."]
     missing = _missing(unmeasured, detail, meta)
     return [*shown_table, *([""] if missing else []), *missing]
+
+
+def _scored(score: float | None) -> str:
+    return NOTHING if score is None else f"{score:.1f}"
 
 
 def _own_values(report: Report, stage: str, rows: Sequence[Metric]) -> dict[str, float]:
