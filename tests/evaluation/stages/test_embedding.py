@@ -102,19 +102,21 @@ def slow(data: dict[str, Any], k: int) -> dict[str, Any]:
 def inputs(draw: st.DrawFn) -> dict[str, Any]:
     """An `embeddings` input: zeros, copies, ties, unknown ids, keys that are absent or empty."""
     d = draw(st.integers(1, 3))
-    number = st.sampled_from([-1.0, 0.0, 0.0, 0.5, 1.0, 2.0])
-    vector = st.lists(number, min_size=d, max_size=d)
-    data: dict[str, Any] = {"vectors": draw(st.dictionaries(st.sampled_from(CHUNKS), vector, min_size=1))}
-    ids = st.lists(st.sampled_from(CHUNKS + UNKNOWN), max_size=6)
-    by_query = st.dictionaries(st.sampled_from(QUERIES), ids)
+    vector = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0]), min_size=d, max_size=d)
+    ids = st.lists(st.sampled_from(CHUNKS + UNKNOWN), max_size=5)
+
+    def some_of(names: list[str], values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+        return st.fixed_dictionaries({names[0]: values}, optional=dict.fromkeys(names[1:], values))
+
+    data: dict[str, Any] = {"vectors": draw(some_of(CHUNKS, vector))}
     more = {
-        "query_vectors": st.dictionaries(st.sampled_from(QUERIES), vector),
-        "relevant_ids": by_query,
-        "index_results": by_query,
+        "query_vectors": some_of(QUERIES, vector),
+        "relevant_ids": some_of(QUERIES[::-1], ids),
+        "index_results": some_of(QUERIES, ids),
         "indexed_ids": ids,
     }
     for key, values in more.items():
-        if draw(st.booleans()):
+        if draw(st.integers(0, 5)):
             data[key] = draw(values)
     return data
 
