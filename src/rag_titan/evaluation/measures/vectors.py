@@ -219,7 +219,10 @@ def _parts(n: int) -> Iterator[slice]:
 def _fingerprints(vectors: Matrix) -> NDArray[np.uint64]:
     """(n,) a hash of each vector's bits, equal for equal vectors: a sum of products with odd constants modulo 2^64."""
     n, d = vectors.shape
-    factors = np.random.default_rng(d).integers(0, 1 << 63, size=d, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    factors = np.arange(1, d + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)  # the steps of SplitMix64
+    factors ^= factors >> np.uint64(30)
+    factors *= np.uint64(0xBF58476D1CE4E5B9)
+    factors |= np.uint64(1)  # numpy.random would do as well, but takes longer to load than a small evaluation
     prints = np.empty(n, dtype=np.uint64)
     for part in _parts(n):
         bits = np.add(vectors[part], 0.0, dtype=np.float64).view(np.uint64)  # -0.0 + 0.0 is 0.0
