@@ -5,32 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from rag_titan.errors import DatasetError
 from rag_titan.evaluation.conventions import Conventions
 from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.metric import Metric, Stage
 
 
 class _StageEvaluator:
-    """Computes the metrics of `stage` alone; the options are those of RAGEvaluator."""
+    """Computes the metrics of `stage` alone; the options are those of RAGEvaluator.
+
+    k  the cut-off where `evaluate` is not given another
+    """
 
     stage: ClassVar[Stage]
 
     def __init__(
         self,
         *,
+        k: int = 5,
         conventions: str | Mapping[str, Any] | Conventions | None = None,
         metrics: Sequence[Metric] = (),
     ) -> None:
+        self.k = k
         self.conventions = conventions
         self.metrics = metrics
 
-    def _evaluate(self, k: int = 5, also_at: Sequence[int] = (), **inputs: Any) -> dict[str, Any]:
+    def _evaluate(self, k: int | None = None, also_at: Sequence[int] = (), **inputs: Any) -> dict[str, Any]:
         evaluator = RAGEvaluator(
-            k, also_at=also_at, conventions=self.conventions, metrics=self.metrics, stages=[self.stage]
+            self.k if k is None else k,
+            also_at=also_at,
+            conventions=self.conventions,
+            metrics=self.metrics,
+            stages=[self.stage],
         )
         report = evaluator.evaluate(**inputs)
         values: dict[str, Any] = report[self.stage] or evaluator.unmeasured(self.stage)
         return {**values, "warnings": report["warnings"]}
+
+
+def _asked(queries: Any) -> Any:
+    if queries is None:
+        raise DatasetError("queries", "must be passed, got none. Chunks come first: evaluate(chunks, queries).")
+    return queries
 
 
 class ChunkEvaluator(_StageEvaluator):
@@ -58,7 +74,7 @@ class EmbeddingEvaluator(_StageEvaluator):
 
     stage = Stage.EMBEDDING
 
-    def evaluate(self, vectors: Any, *, k: int = 5, queries: Any = None, **embeddings: Any) -> dict[str, Any]:
+    def evaluate(self, vectors: Any, *, k: int | None = None, queries: Any = None, **embeddings: Any) -> dict[str, Any]:
         """{key: value, ..., "per_query", "detail", "warnings"}.
 
         vectors     {chunk_id: vector}, or the whole `embeddings` mapping
@@ -78,9 +94,11 @@ class RetrievalEvaluator(_StageEvaluator):
 
     stage = Stage.RETRIEVAL
 
-    def evaluate(self, chunks: Any = None, queries: Any = None, *, k: int = 5, **inputs: Any) -> dict[str, Any]:
+    def evaluate(
+        self, chunks: Any = None, queries: Any = None, *, k: int | None = None, **inputs: Any
+    ) -> dict[str, Any]:
         """{"summary", "per_query", "detail", "warnings"}; `also_at` gives "at" as well."""
-        return self._evaluate(k, chunks=chunks, queries=queries, **inputs)
+        return self._evaluate(k, chunks=chunks, queries=_asked(queries), **inputs)
 
 
 class RerankingEvaluator(_StageEvaluator):
@@ -88,9 +106,9 @@ class RerankingEvaluator(_StageEvaluator):
 
     stage = Stage.RERANKING
 
-    def evaluate(self, queries: Any, *, k: int = 5, **inputs: Any) -> dict[str, Any]:
+    def evaluate(self, queries: Any, *, k: int | None = None, **inputs: Any) -> dict[str, Any]:
         """{"summary", "per_query", "detail", "warnings"}."""
-        return self._evaluate(k, queries=queries, **inputs)
+        return self._evaluate(k, queries=_asked(queries), **inputs)
 
 
 class AugmentationEvaluator(_StageEvaluator):
@@ -100,7 +118,7 @@ class AugmentationEvaluator(_StageEvaluator):
 
     def evaluate(self, chunks: Any = None, queries: Any = None, **inputs: Any) -> dict[str, Any]:
         """{"summary", "per_query", "detail", "warnings"}."""
-        return self._evaluate(chunks=chunks, queries=queries, **inputs)
+        return self._evaluate(chunks=chunks, queries=_asked(queries), **inputs)
 
 
 class GenerationEvaluator(_StageEvaluator):
@@ -110,7 +128,7 @@ class GenerationEvaluator(_StageEvaluator):
 
     def evaluate(self, queries: Any, **inputs: Any) -> dict[str, Any]:
         """{"summary", "per_query", "detail", "warnings"}; give `chunks` where the context is given by ids."""
-        return self._evaluate(queries=queries, **inputs)
+        return self._evaluate(queries=_asked(queries), **inputs)
 
 
 class EndToEndEvaluator(_StageEvaluator):
@@ -120,4 +138,4 @@ class EndToEndEvaluator(_StageEvaluator):
 
     def evaluate(self, queries: Any, **inputs: Any) -> dict[str, Any]:
         """{key: value, ..., "per_query", "detail", "warnings"}."""
-        return self._evaluate(queries=queries, **inputs)
+        return self._evaluate(queries=_asked(queries), **inputs)

@@ -64,14 +64,36 @@ def test_the_first_rule_that_has_what_it_needs_decides(query: dict[str, Any], ve
 
 @pytest.mark.parametrize(("extra", "right"), [(1, True), (2, True), (3, False)])
 def test_the_f1_from_which_a_short_answer_is_right_is_three_quarters(extra: int, right: bool) -> None:
-    """Three tokens of the reference and one to three more: F1 6/7, 6/8 and 6/9."""
-    answer = " ".join(["parking", "costs", "twelve", *["indeed"] * extra])
+    """Three tokens of the reference in another order and one to three more: F1 6/7, 6/8 and 6/9."""
+    answer = " ".join(["twelve", "costs", "parking", *["indeed"] * extra])
     assert judged(answer=answer, expected_answer="parking costs twelve") == (right, "short_reference")
 
 
 def test_another_f1_may_be_asked_for() -> None:
     inputs = verdicts_of([{"answer": "parking costs", "expected_answer": "parking is dear"}]).answers.inputs
     assert [Correctness(inputs, enough).correct.tolist() for enough in (0.4, 0.5)] == [[1.0], [0.0]]
+
+
+TERMS = "within 45 days of delivery, free of charge"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "right"),
+    [
+        ("It is 25 days of annual leave for every employee in the company", "25 days", True),
+        ("It is 125 days of annual leave for every employee in the company", "25 days", None),
+        ("It is 125 days", "25 days", False),
+        ("You can send it back at no charge within 45 days", TERMS, None),
+        ("within 30 days of delivery, free of charge", TERMS, False),
+        ("within 45 days of delivery, free", TERMS, True),
+        ("1,000 units", "1000 units", True),
+        ("the 1000", "a thousand", False),
+    ],
+)
+def test_a_long_answer_is_never_called_wrong_and_a_number_must_be_there(
+    answer: str, reference: str, right: bool | None
+) -> None:
+    assert judged(answer=answer, expected_answer=reference) == (right, None if right is None else "short_reference")
 
 
 @pytest.mark.parametrize(("tokens", "verdict"), [(10, (False, "short_reference")), (11, (None, None))])

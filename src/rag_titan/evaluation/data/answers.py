@@ -159,20 +159,21 @@ class Answers:
         """(n,) ROUGE-L F1."""
         return self._best(self.pairs.rouge_l)
 
+    @cached_property
+    def sizes(self) -> Ints:
+        """(n,) normalised tokens of each answer."""
+        return self._normalised(self.coded, np.arange(len(self))).lengths
+
+    def short(self, most: int) -> ShortReferences:
+        """The pairs whose reference has at most `most` tokens."""
+        pairs = self.pairs
+        chosen = np.flatnonzero(pairs.reference_tokens <= most)
+        texts = [text for refs, has in zip(self._references, self.given.tolist(), strict=True) if has for text in refs]
+        return ShortReferences(self, chosen, pairs.rows[chosen], [texts[i] for i in chosen.tolist()])
+
     def short_f1(self, most: int) -> Floats:
         """(n,) token F1 over the references of at most `most` tokens; NaN where there is none."""
         return self._best(np.where(self.pairs.reference_tokens <= most, self.pairs.f1, np.nan))
-
-    def holds(self, most: int, splits: tuple[Split, Split]) -> Mask:
-        """(n,) True where the answer has a whole reference of at most `most` tokens in it, as a run of whole tokens."""
-        pairs = self.pairs
-        texts = [text for refs, has in zip(self._references, self.given.tolist(), strict=True) if has for text in refs]
-        short = np.flatnonzero((pairs.reference_tokens <= most) & (pairs.reference_tokens > 0))
-        held = np.zeros(len(self), dtype=bool)
-        if len(short):
-            rows = pairs.rows[short]
-            held[rows[self.found([texts[i] for i in short.tolist()], rows, splits)]] = True
-        return held
 
     def found(self, phrases: Sequence[str], rows: Ints, splits: tuple[Split, Split]) -> Mask:
         """(n_phrases,) True where the answer of query rows[i] has phrase i, as a run of whole tokens.
@@ -184,3 +185,32 @@ class Answers:
         asked = text.Readings(*(wanted.tokens(split) for split in splits))
         given = text.Readings(*(self.coded.tokens(split, queries) for split in splits))
         return text.phrases_found(asked, given, places)
+
+
+@dataclass(frozen=True)
+class ShortReferences:
+    """Some pairs of answers and references: their places among all pairs, the query of each, and the reference."""
+
+    answers: Answers
+    places: Ints
+    rows: Ints
+    texts: Sequence[str]
+
+    def met(self, enough: float, facts: tuple[Split, Split], numbers: tuple[Split, ...]) -> Mask:
+        """(n,) True where an answer has a whole reference in it, or its F1 is enough and no number of it is missing."""
+        pairs = self.answers.pairs
+        close = (pairs.f1[self.places] >= enough) & ~self._lacks_numbers(numbers)
+        worded = np.flatnonzero(pairs.reference_tokens[self.places] > 0)
+        whole = np.zeros(len(self.places), dtype=bool)
+        if len(worded):
+            whole[worded] = self.answers.found([self.texts[i] for i in worded.tolist()], self.rows[worded], facts)
+        met = np.zeros(len(self.answers), dtype=bool)
+        met[self.rows[close | whole]] = True
+        return met
+
+    def _lacks_numbers(self, numbers: tuple[Split, ...]) -> Mask:
+        wanted = CodedTexts(self.answers.vocabulary, self.texts)
+        asked = [wanted.tokens(split) for split in numbers]
+        given = [self.answers.coded.tokens(split, self.rows) for split in numbers]
+        there = [text.contained(mine, theirs) for mine in asked for theirs in given]
+        return asked[0].sums(~np.logical_or.reduce(there)) > 0

@@ -16,9 +16,17 @@ from rag_titan.evaluation.limits import SLACK
 from rag_titan.evaluation.metric import Floats
 from rag_titan.evaluation.stages.generation import GenerationInputs
 
-SHORT_REFERENCE = 10
+SHORT = 10  # tokens
 F1_ENOUGH = 0.75
-ASKED = ("error", "task_success", "verified_claims", "required_facts", "answerable", "expected_answer", "expected_answers")
+ASKED = (
+    "error",
+    "task_success",
+    "verified_claims",
+    "required_facts",
+    "answerable",
+    "expected_answer",
+    "expected_answers",
+)
 RULES = ("error", "task_success", "verified_claims", "required_facts", "abstention", "short_reference")
 
 
@@ -78,13 +86,17 @@ class Correctness:
         return np.select([wrong, right], [0.0, 1.0], np.nan)
 
     def _short_reference(self) -> Floats:
-        """Right where it meets a short reference or has all of it in it; wrong where it does neither, for all of them.
+        """Right where it meets a short reference, wrong where it is short too and meets none.
 
-        A full sentence around the reference has a low F1 ("It is 25 days a year." for "25 days") and is right. Where
-        there is a longer reference as well, nobody can say that it is wrong.
+        To meet a reference is to have all of it in the answer ("It is 25 days a year." for "25 days"), or an F1 that is
+        enough without a number of it missing ("within 30 days" is not "within 45 days"). A longer answer that does
+        neither may say the same in other words; so it is unjudged, as it is where there is a longer reference as well.
         """
-        scores = self.inputs.short_answer_scores(SHORT_REFERENCE)
-        pairs = self.inputs.table.answers.pairs
-        longer = np.bincount(pairs.rows, weights=pairs.reference_tokens > SHORT_REFERENCE, minlength=len(scores)) > 0
-        right = (scores >= self.enough - SLACK) | self.inputs.holds_short_reference(SHORT_REFERENCE)
-        return np.where(np.isnan(scores) | (longer & ~right), np.nan, right)
+        answers = self.inputs.table.answers
+        known = ~np.isnan(self.inputs.short_answer_scores(SHORT))
+        if not known.any():
+            return np.full(len(known), np.nan)
+        longer = np.bincount(answers.pairs.rows, answers.pairs.reference_tokens > SHORT, len(answers)) > 0
+        right = self.inputs.meets_short_reference(SHORT, self.enough - SLACK)
+        wrong = ~right & ~longer & (answers.sizes <= SHORT)
+        return np.select([known & right, known & wrong], [1.0, 0.0], np.nan)

@@ -156,6 +156,8 @@ def _answer(verdicts: Verdicts, i: int) -> list[str]:
     answers = verdicts.answers
     query, rule = answers.inputs.table.queries[i], answers.by[i]
     told = []
+    if query.abstained and rule != "abstention":
+        told.append("it refused" + (" although the evidence was at hand" if verdicts.funnel.arrived[i] == 1 else ""))
     if rule == "task_success":
         told.append("marked as not successful")
     elif rule == "abstention":

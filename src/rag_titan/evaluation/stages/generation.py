@@ -55,9 +55,10 @@ class GenerationInputs:
         """(n,) answer F1 over the references of at most `most` tokens; NaN where there is none."""
         return self.table.answers.short_f1(most)
 
-    def holds_short_reference(self, most: int) -> NDArray[np.bool_]:
-        """(n,) True where the answer has a whole reference of at most `most` tokens in it."""
-        return self.table.answers.holds(most, facts(self.table.settings.conventions.tokenizer))
+    def meets_short_reference(self, most: int, enough: float) -> NDArray[np.bool_]:
+        """(n,) True where the answer has a reference of at most `most` tokens in it, or nearly is one (F1 `enough`)."""
+        phrases = facts(self.table.settings.conventions.tokenizer)
+        return self.table.answers.short(most).met(enough, phrases, NUMBERS)
 
     @cached_property
     def _facts(self) -> tuple[Ragged, NDArray[np.bool_]]:
