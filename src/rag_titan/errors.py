@@ -76,7 +76,7 @@ class ServiceError(RagTitanError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence about an unknown name: "; the nearest is 'x'", or the list of what there is when nothing is near.
+    """The end of a sentence about an unknown name: "; the nearest is 'x'", or what there is when nothing is near.
 
     >>> nearest("retreived_ids", ["retrieved_ids", "answer"])
     "; the nearest is 'retrieved_ids'"

@@ -45,9 +45,8 @@ class Conventions:
             if got not in allowed:
                 raise SettingsError(f"conventions.{name}: must be one of {', '.join(allowed)}, got {got!r}.")
         if not callable(self.tokenizer) and self.tokenizer not in ("unicode", "word"):
-            raise SettingsError(
-                f"conventions.tokenizer: must be unicode, word or a callable text -> [(start, end)], got {self.tokenizer!r}."
-            )
+            rule = f"must be unicode, word or a callable text -> [(start, end)], got {self.tokenizer!r}."
+            raise SettingsError(f"conventions.tokenizer: {rule}")
         for name in ("all_topics", "strip_citations"):
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"conventions.{name}: must be true or false, got {getattr(self, name)!r}.")

@@ -64,7 +64,8 @@ def test_hashes_and_fingerprints_are_the_same_in_every_process() -> None:
     code = (
         "from rag_titan.evaluation.data.fingerprint import *\n"
         "from rag_titan.evaluation.data.records import GOLD\n"
-        "print(text_hashes(['q1']).tolist(), gold_fingerprint(['q'], {**dict.fromkeys(GOLD, [None]), 'relevance': [{'b': 1.0, 'a': 2.0}]}.get).text)"
+        "columns = {**dict.fromkeys(GOLD, [None]), 'relevance': [{'b': 1.0, 'a': 2.0}]}\n"
+        "print(text_hashes(['q1']).tolist(), gold_fingerprint(['q'], columns.get).text)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     here = gold_fingerprint([Query(id="q", relevance={"a": 2.0, "b": 1.0})]).text

@@ -175,10 +175,18 @@ def test_notices_name_what_is_odd() -> None:
         ({"query_vectors": {"q1": [1, None]}}, 'embeddings.query_vectors["q1"]', "must hold numbers only, got None"),
         ({"relevant_ids": ["c1"]}, "embeddings.relevant_ids", "must be {query_id: [chunk ids]}, got list."),
         ({"relevant_ids": {"q1": "c1"}}, 'embeddings.relevant_ids["q1"]', 'got the text "c1". Write ["c1"].'),
-        ({"relevant_ids": {"q1": [None]}}, 'embeddings.relevant_ids["q1"][0]', "must be an id (text or whole number), got null."),
+        (
+            {"relevant_ids": {"q1": [None]}},
+            'embeddings.relevant_ids["q1"][0]',
+            "must be an id (text or whole number), got null.",
+        ),
         ({"index_results": {"q1": 5}}, 'embeddings.index_results["q1"]', "must be a list of ids, got int."),
         ({"indexed_ids": "c1"}, "embeddings.indexed_ids", 'must be a list of ids, got the text "c1". Write ["c1"].'),
-        ({"indexed_ids": ["c1", 2.5]}, "embeddings.indexed_ids[1]", "must be an id (text or whole number), got the number 2.5."),
+        (
+            {"indexed_ids": ["c1", 2.5]},
+            "embeddings.indexed_ids[1]",
+            "must be an id (text or whole number), got the number 2.5.",
+        ),
         ({"query_vector": {}}, "embeddings", "unknown key 'query_vector'; the nearest is 'query_vectors'."),
     ],
 )

@@ -105,7 +105,7 @@ class Moments:
             return None
 
     def variation(self) -> float | None:
-        """Coefficient of variation sigma/mu with the population's sigma; None where the mean is 0 or nothing was measured."""
+        """Coefficient of variation sigma/mu, sigma being the population's; None where the mean is 0, or of nothing."""
         if not self.total:
             return None
         mean = Fraction(self.total, self.n << _UNIT)
