@@ -31,9 +31,11 @@ from rag_titan.evaluation.plugins import installed_metrics
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stages.chunking import EVIDENCE_KEYS, ChunkingInputs, chunking_evidence
 from rag_titan.evaluation.stages.embedding import EmbeddingInputs
+from rag_titan.evaluation.stages.own_metrics import own_rows
 from rag_titan.evaluation.stages.stage import StageTally, item_keys, measure, per_query_rows
 
 SCHEMA = 1
+DEEPEST = 10**9  # far beyond every ranking, and still a number that arrays can hold
 BATCH = 4096  # queries that are computed at once: large enough for the arrays
 HOT = 128  # queries that are read at once: small enough for the processor's cache
 Progress = Callable[[int], None]
@@ -71,7 +73,7 @@ class RAGEvaluator:
         self.k = _cutoff(k, "k")
         self.also_at = tuple(sorted({_cutoff(other, "also_at") for other in also_at} - {self.k}))
         self.conventions = conventions_of(conventions)
-        self.rows = tuple(by_place([*ROWS, *installed_metrics(ROWS), *metrics]).values())
+        self.rows = tuple(by_place([*ROWS, *own_rows(installed_metrics(ROWS)), *own_rows(metrics)]).values())
         wanted = [str(stage) for stage in Stage] if stages is None else [known_stage(s, self.rows) for s in stages]
         self.stages = tuple(stage for stage in Stage if stage in wanted)
         self.scorer = scorer or ScoreAggregator(stages=None if stages is None else list(self.stages), rows=self.rows)
@@ -322,7 +324,7 @@ def _stage_part(
     blank = {"id": None, **dict.fromkeys(item_keys(rows))}
     per_query = (
         {} if lists is None or stage is Stage.CHUNKING
-        else {"per_query": [row if len(row) > 1 else {**blank, **row} for row in lists]}
+        else {"per_query": [row if len(row) == len(blank) else {**blank, **row} for row in lists]}
     )  # fmt: skip
     if stage.flat:
         return {**summary, **per_query, "detail": detail}
@@ -334,8 +336,9 @@ def _cutoff(value: Any, name: str) -> int:
         k = index(value)
     except TypeError:
         k = 0
-    if k < 1 or isinstance(value, bool):
-        raise SettingsError(f"{name}: must be a whole number from 1, got {value!r}.")
+    if not 1 <= k <= DEEPEST or isinstance(value, bool):
+        shown = value if not isinstance(value, int) or abs(value) < 10**20 else "one of too many digits"
+        raise SettingsError(f"{name}: must be a whole number from 1 to {DEEPEST:,}, got {shown!r}.")
     return k
 
 
