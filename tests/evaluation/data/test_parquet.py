@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag_titan.errors import DatasetError, MissingExtraError
+from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
+from rag_titan.evaluation.data.parquet import QueryWriter
 from rag_titan.evaluation.data.read import open_dataset, read_dataset
 from rag_titan.evaluation.data.records import Query
 
@@ -81,3 +83,35 @@ def test_without_pyarrow_the_error_is_the_install_line(tmp_path: Path, monkeypat
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(MissingExtraError, match=r'pip install "rag-titan\[parquet\]"'):
         open_dataset(path)
+
+
+def verdict(name: str) -> dict[str, Any]:
+    nothing = {"lost_at": None, "correct": None, "correct_by": None, "scenario": None}
+    return {"id": name, **nothing, "why": [], "tags": None}
+
+
+def test_two_runs_into_one_file_do_not_mix(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "q.parquet"
+    first, second = QueryWriter(path, []), QueryWriter(path, [])
+    first.write({}, [verdict("a")])
+    second.write({}, [verdict("b")])
+    second.close()
+    assert parquet.read_table(path)["id"].to_pylist() == ["b"]
+    first.close()
+    assert parquet.read_table(path)["id"].to_pylist() == ["a"]
+    assert [file.name for file in tmp_path.iterdir()] == ["q.parquet"]
+
+
+def test_a_pipe_is_never_replaced(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "q.parquet"
+    writer = QueryWriter(path, [])
+    os.mkfifo(path)
+    with pytest.raises(SettingsError, match="must be an ordinary file, got a device, a pipe or a socket"):
+        writer.close()
+    writer.discard()
+    assert path.is_fifo()
+    with pytest.raises(SettingsError, match="must be an ordinary file"):
+        QueryWriter(path, [])
+    assert [file.name for file in tmp_path.iterdir()] == ["q.parquet"]

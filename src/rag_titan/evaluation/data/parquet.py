@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -88,13 +88,19 @@ class QueryWriter:
         self.path = path
         self._numbers = list(numbers)
         self._schema = pa.schema([("id", pa.string()), *texts, *lists, *((name, pa.float64()) for name in numbers)])
-        self._unfinished = path.with_name(f".{path.name}.unfinished")
         self._batch: Any = pa.RecordBatch.from_pylist
+        self._place = Path(os.path.realpath(path))  # a link stays a link
+        _refuse_irregular(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._writer = pq.ParquetWriter(str(self._unfinished), self._schema)
+            self._place.parent.mkdir(parents=True, exist_ok=True)
+            self._unfinished = _draft(self._place)
         except OSError as error:
-            raise SettingsError(f"{path}: must be a file that can be written, got {error.strerror or error}.") from None
+            raise _not_written(path, error) from None
+        try:
+            self._writer = pq.ParquetWriter(str(self._unfinished), self._schema)
+        except BaseException:
+            self._unfinished.unlink(missing_ok=True)
+            raise
 
     def write(self, rows: Mapping[Any, Sequence[Mapping[str, Any]]], verdicts: Sequence[Mapping[str, Any]]) -> None:
         """One batch: {stage: [{"id", key: value}]} and the verdicts of the same queries, in the same order."""
@@ -104,14 +110,43 @@ class QueryWriter:
             for stage, of_stage in rows.items():
                 record |= {f"{stage}.{key}": value for key, value in of_stage[i].items() if key != "id"}
             records.append(record)
-        self._writer.write_batch(self._batch(records, schema=self._schema))
+        try:
+            self._writer.write_batch(self._batch(records, schema=self._schema))
+        except OSError as error:
+            raise _not_written(self.path, error) from None
 
     def close(self) -> None:
-        """Put the file in its place."""
-        self._writer.close()
-        os.replace(self._unfinished, self.path)
+        """Put the file in its place; raises SettingsError where something else has come to stand there."""
+        try:
+            self._writer.close()
+            _refuse_irregular(self.path)
+            if self._place.is_file():
+                self._unfinished.chmod(self._place.stat().st_mode & 0o7777)
+            self._unfinished.replace(self._place)
+        except OSError as error:
+            raise _not_written(self.path, error) from None
 
     def discard(self) -> None:
-        """Leave nothing behind."""
-        self._writer.close()
+        """Leave nothing behind, whatever state it is in."""
+        with suppress(OSError, ValueError):
+            self._writer.close()
         self._unfinished.unlink(missing_ok=True)
+
+
+def _draft(place: Path) -> Path:
+    """An empty file of a name that no other run has, in the same folder, with the permissions of any new file."""
+    draft = place.with_name(f".rag-titan-{os.urandom(16).hex()}.tmp")
+    draft.touch(exist_ok=False)
+    return draft
+
+
+def _refuse_irregular(path: Path) -> None:
+    """A device, a folder, a pipe or a socket is never replaced."""
+    if path.exists() and not path.is_file():
+        what = "a folder" if path.is_dir() else "a device, a pipe or a socket"
+        raise SettingsError(f"{path}: must be an ordinary file, got {what}. Choose another path.")
+
+
+def _not_written(path: Path, error: OSError) -> SettingsError:
+    reason = error.strerror or str(error).partition("\n")[0]
+    return SettingsError(f"{path}: must be a file that can be written ({reason}). Choose another path.")
