@@ -79,15 +79,18 @@ def test_a_project_without_the_table_sets_nothing(tmp_path: Path, text: str) -> 
     [
         ("gate = 1", "unknown key 'gate'; the nearest is 'gates'."),
         ("max-error-rate = 0.1", "unknown key 'max-error-rate'; the nearest is 'max_error_rate'."),
-        ("k = 0", "k: must be a whole number from 1, got 0."),
-        ("k = true", "k: must be a whole number from 1, got True."),
+        ("k = 0", "k: must be a whole number from 1 to 1000000000, got 0."),
+        ("k = true", "k: must be a whole number from 1 to 1000000000, got True."),
         ("also_at = 5", "also_at: must be a list, got 5. Write [5]."),
-        ("also_at = [5, 0]", "also_at[1]: must be a whole number from 1, got 0."),
+        ("also_at = [5, 0]", "also_at[1]: must be a whole number from 1 to 1000000000, got 0."),
         ("stages = 'retrieval'", "stages: must be a list, got 'retrieval'. Write ['retrieval']."),
         ("max_error_rate = 5", "max_error_rate: must be a number from 0 to 1, got 5."),
         ("conventions = 1", "conventions: must be text, got 1."),
         ("gates = 1", "gates: must be a table, got 1."),
         ("[gates]\nrecall_at_k = 0.9", "gates.recall_at_k: must be a table, got 0.9."),
+        (f"k = {2**63}", "k: must be a whole number from 1 to 1000000000, got 9223372036854775808."),
+        (f"k = {'9' * 5000}", "must be TOML as a config file has it"),
+        ("x = " + "[" * 50_000, "must be TOML as a config file has it"),
         ("k = ", "must be TOML, got something else: "),
     ],
 )
@@ -119,6 +122,12 @@ def test_an_unknown_name_in_the_file_is_said_with_the_file(run: Run, write: Writ
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("rag-titan: rag-titan.toml: ")
     assert said in done.err
+
+
+def test_a_project_whose_tool_is_no_table_is_one_sentence(run: Run, write: Write) -> None:
+    write("tool = 3  # rag-titan\n", "pyproject.toml")
+    done = run("evaluate", "--input", write(dataset()))
+    assert (done.code, done.err) == (2, "rag-titan: pyproject.toml: tool: must be a table, got 3.\n")
 
 
 def test_the_command_line_beats_the_file(run: Run, write: Write) -> None:

@@ -144,10 +144,11 @@ def test_the_same_run_again_fails_nothing(run: Run, write: Write, baseline: Path
     assert run("evaluate", "--input", path, "--baseline", baseline, "--fail-on-regression").code == 0
 
 
-def test_the_baseline_may_be_overwritten(run: Run, write: Write, baseline: Path) -> None:
-    path = write(dataset(MISSED))
+def test_the_baseline_is_not_overwritten(run: Run, write: Write, baseline: Path) -> None:
+    path, before = write(dataset(MISSED)), baseline.read_bytes()
     done = run("evaluate", "--input", path, "--output", baseline, "--baseline", baseline, "--fail-on-regression")
-    assert done.code == 1
+    assert (done.code, baseline.read_bytes()) == (2, before)
+    assert "--output: must not be an input" in done.err
 
 
 def test_a_first_run_says_that_there_is_no_baseline_yet(run: Run, write: Write) -> None:
@@ -191,6 +192,8 @@ def test_too_many_errors_fail_the_run(run: Run, write: Write) -> None:
     ("arguments", "said"),
     [
         (["--k", "0"], "--k: must be whole numbers from 1"),
+        (["--k", "9" * 5000], "--k: must be whole numbers from 1 to 1000000000"),
+        (["--k", str(2**63)], "--k: must be whole numbers from 1 to 1000000000"),
         (["--k", "ten"], "--k: must be whole numbers from 1"),
         (["--k", "5,"], "--k: must be a list with commas"),
         (["--stages", "retreival"], "the nearest is 'retrieval'"),
@@ -320,6 +323,12 @@ def test_the_parquet_file_is_named_among_the_reports(run: Run, write: Write) -> 
     assert parquet.read_table("new/values.parquet").num_rows == 1
 
 
+FULL = (
+    'standard output: must have room for what is written, got "No space left on device". Free some space, or choose '
+    "another path."
+)
+
+
 def evaluated(tmp_path: Path, code: str) -> subprocess.CompletedProcess[str]:
     """A Python process that runs `code` after the command line was imported, with the arguments of an evaluation."""
     data = tmp_path / "data.json"
@@ -343,7 +352,29 @@ def test_a_reader_who_stops_reading_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
     done = evaluated(tmp_path, "import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\nmain()")
-    assert (done.returncode, done.stderr) == (2, "rag-titan: the system: No space left on device.\n")
+    assert (done.returncode, done.stderr) == (2, f"rag-titan: {FULL}\n")
+
+
+def test_a_closed_standard_output_changes_nothing(tmp_path: Path) -> None:
+    done = evaluated(tmp_path, "sys.stdout = None\nmain()")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "r.md").exists()
+
+
+def test_a_run_that_is_terminated_leaves_no_draft(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    kill = "import os, signal\nfrom rag_titan.evaluation.data.parquet import QueryWriter\n"
+    kill += "QueryWriter.write = lambda *_: (os.kill(os.getpid(), signal.SIGTERM), [0] * 1000)\n"
+    done = evaluated(tmp_path, f"{kill}sys.argv += ['--per-query', {str(tmp_path / 'q.parquet')!r}]\nmain()")
+    assert (done.returncode, done.stderr) == (143, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["data.json"]
+
+
+def test_a_path_with_a_line_break_is_escaped(run: Run) -> None:
+    done = run("evaluate", "--input", "no\n\x1b[31m\u202efile.json")
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert "no\\n\\x1b[31m\\u202efile.json" in done.err
 
 
 def test_an_output_of_ascii_only_is_no_reason_to_stop(tmp_path: Path) -> None:

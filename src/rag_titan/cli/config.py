@@ -14,6 +14,8 @@ OWN_FILE = "rag-titan.toml"
 PROJECT_FILE = "pyproject.toml"
 TOOL = "rag-titan"
 
+LARGEST = 10**9  # of K; far above any list, far below what an array's index can hold
+
 Table = Mapping[str, Any]
 Limits = Mapping[str, Mapping[str, float | None]]
 
@@ -48,32 +50,48 @@ def read_config(path: Path | None, folder: Path) -> Config:
 
     Raises SettingsError for a file that is not there or is not TOML, and for a key or a value that has no meaning.
     """
+    found = config_file(path, folder)
+    if found is None:
+        return Config()
     if path is not None:
         return _config(str(path), _own_part(path, _toml(path)))
+    return _config(found.name, _own_part(found, _toml(found), optional=True))
+
+
+def config_file(path: Path | None, folder: Path) -> Path | None:
+    """The file that `read_config` reads; None where there is none."""
+    if path is not None:
+        return path
     if (folder / OWN_FILE).is_file():
-        return _config(OWN_FILE, _toml(folder / OWN_FILE))
+        return folder / OWN_FILE
     project = folder / PROJECT_FILE
-    if project.is_file() and TOOL.encode() in project.read_bytes():
-        return _config(PROJECT_FILE, _own_part(project, _toml(project), optional=True))
-    return Config()
+    return project if project.is_file() and TOOL.encode() in _bytes(project) else None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: must be a config file that can be read ({error.strerror}).") from None
 
 
 def _toml(path: Path) -> Table:
+    data = _bytes(path)
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise SettingsError(f"{path}: must be a config file that can be read ({error.strerror}).") from None
+        return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise SettingsError(f"{path}: must be TOML as UTF-8 text, got bytes that are none.") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: must be TOML, got something else: {error}.") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, thousands of nested lists
+        raise SettingsError(f"{path}: must be TOML as a config file has it, got something that none holds.") from None
 
 
 def _own_part(path: Path, whole: Table, optional: bool = False) -> Table:
     """The table of a pyproject.toml; any other file is a config file as a whole."""
     if path.name != PROJECT_FILE:
         return whole
-    tools = whole.get("tool", {})
+    tools = _table(f"{path}: tool", whole.get("tool", {}))
     if TOOL not in tools and not optional:
         raise SettingsError(f"{path}: must have a table [tool.{TOOL}], got none.")
     return _table(f"{path}: tool.{TOOL}", tools.get(TOOL, {}))
@@ -99,7 +117,7 @@ def _config(file: str, table: Table) -> Config:
 
 def _table(where: str, value: Any) -> Table:
     if not isinstance(value, Mapping):
-        raise SettingsError(f"{where}: must be a table, got {value!r}.")
+        raise SettingsError(f"{where}: must be a table, got {short(value)}.")
     return value
 
 
@@ -120,20 +138,29 @@ def _flat(table: Table, before: str = "") -> Iterator[tuple[str, float | None]]:
 
 
 def _whole_number(where: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SettingsError(f"{where}: must be a whole number from 1, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= LARGEST:
+        raise SettingsError(f"{where}: must be a whole number from 1 to {LARGEST}, got {short(value)}.")
     return value
+
+
+def short(value: Any) -> str:
+    """A value as an error shows it, however long it is."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Python prints no number of more than 4,300 digits
+        return f"a {type(value).__name__} that is too long to show"
+    return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 def _share(where: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise SettingsError(f"{where}: must be a number from 0 to 1, got {value!r}.")
+        raise SettingsError(f"{where}: must be a number from 0 to 1, got {short(value)}.")
     return float(value)
 
 
 def _text(where: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise SettingsError(f"{where}: must be text, got {value!r}.")
+        raise SettingsError(f"{where}: must be text, got {short(value)}.")
     return value
 
 
@@ -144,7 +171,7 @@ def _text_or_table(where: str, value: Any) -> str | Table:
 def _listed(read: Callable[[str, Any], Any]) -> Callable[[str, Any], tuple[Any, ...]]:
     def read_list(where: str, value: Any) -> tuple[Any, ...]:
         if not isinstance(value, list):
-            raise SettingsError(f"{where}: must be a list, got {value!r}. Write [{value!r}].")
+            raise SettingsError(f"{where}: must be a list, got {short(value)}. Write [{short(value)}].")
         return tuple(read(f"{where}[{i}]", item) for i, item in enumerate(value))
 
     return read_list

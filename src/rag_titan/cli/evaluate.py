@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag_titan.cli.config import read_config
+from rag_titan.cli.config import config_file, read_config
 from rag_titan.cli.outcome import Outcome, Rules
 from rag_titan.cli.outputs import Outputs
 from rag_titan.cli.settings import evaluator_of, merged
@@ -122,7 +122,7 @@ def evaluate(
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
     outputs = Outputs(output, per_query)
-    outputs.check([input, chunks, documents, config])
+    outputs.check([input, chunks, documents, baseline, config_file(config, Path())])
     read = read_config(config, Path())
     chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
     evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -13,10 +17,11 @@ from rag_titan.cli.demo import demo
 from rag_titan.cli.evaluate import evaluate
 from rag_titan.cli.metrics import metrics
 from rag_titan.cli.schema import schema
-from rag_titan.cli.terminal import complain, say
+from rag_titan.cli.terminal import complain, open_streams, refused, say
 from rag_titan.errors import RagTitanError
 
 FAULT = 70  # as sysexits.h has it
+TERMINATED = 128 + signal.SIGTERM
 
 app = typer.Typer(
     name="rag-titan",
@@ -47,24 +52,44 @@ def _about(
     """
 
 
+@contextmanager
+def _stopped_by_signal() -> Iterator[None]:
+    """SIGTERM ends the run like an exception (exit code 143), so that drafts of files are removed."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second one must not stop the tidying up
+        raise SystemExit(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there can a signal be handled
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main() -> None:
     """Run the command line.
 
     What rag-titan and the system refuse is one sentence and exit code 2. A fault of rag-titan itself has a code of
     its own, so that no CI job takes it for a regression (1).
     """
+    open_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a terminal of another encoding is no reason to stop
     try:
-        app()
+        with _stopped_by_signal():
+            app()
     except RagTitanError as error:
         complain(str(error))
     except KeyboardInterrupt:
         complain("stopped.")
         sys.exit(130)
     except OSError as error:
-        complain(f"{error.filename or 'the system'}: {error.strerror or error}.")
+        complain(refused(error))
     except Exception:
         traceback.print_exc()
         complain("this is a fault of rag-titan, not of your data; please report it with the lines above.")

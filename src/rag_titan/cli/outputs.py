@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from rag_titan.evaluation import ReportManager
 
 IN_REPORT, NOWHERE = "report", "none"
+TITLE = b"# RAG evaluation report"  # how every Markdown report of ours begins
+READ_IN_FOLDERS = ("queries", "chunks", "documents", "embeddings", "dataset")
+_SYSTEM = (Path("/dev"), Path("/dev/fd"))
 
 
 @dataclass(frozen=True)
@@ -42,22 +46,30 @@ class Outputs:
         return [self.json, self.markdown, *([] if self.lists in (IN_REPORT, NOWHERE) else [Path(self.lists)])]
 
     def check(self, inputs: Iterable[str | Path | None]) -> None:
-        """Raises SettingsError where a file cannot be written, or would take the place of an input or of another."""
+        """Raises SettingsError where a file cannot be written, or would take the place of an input, of another output
+        or of a text that is no report."""
+        self._check_report_name()
+        read = [Path(path) for path in inputs if path is not None and str(path) != "-"]
+        for file in self.files:
+            option = "--output" if file in (self.json, self.markdown) else "--per-query"
+            _check_place(option, file)
+            _check_no_input(option, file, read)
+        if len({file.resolve() for file in self.files}) < len(self.files):
+            raise SettingsError(f"--per-query: must not be one of the reports, got {self.lists}. Choose another name.")
+        if not _may_replace(self.markdown):
+            rule = f"must leave {self.markdown} alone, which is no report of rag-titan"
+            said = f"{rule}, got {str(self.json)!r}; the Markdown report would take its place. Choose another name."
+            raise SettingsError(f"--output: {said}")
+        for file in self.files:
+            _check_writable("--output" if file in (self.json, self.markdown) else "--per-query", file)
+
+    def _check_report_name(self) -> None:
         if self.json.is_dir():
             found = f"got the folder {self.json}. Write {self.json / 'report.json'}."
             raise SettingsError(f"--output: must be a file, {found}")
         if self.json.suffix.lower() == ".md" or str(self.json) == "-":
             rule = "must be the file of the JSON report; the Markdown report is written beside it, with .md at its end"
             raise SettingsError(f"--output: {rule}, got {str(self.json)!r}.")
-        read = {Path(path).resolve(): path for path in inputs if path is not None and str(path) != "-"}
-        for file in self.files:
-            option = "--output" if file in (self.json, self.markdown) else "--per-query"
-            if file.is_dir():
-                raise SettingsError(f"{option}: must be a file, got the folder {file}. Choose another name.")
-            if file.resolve() in read:
-                raise SettingsError(f"{option}: must not be an input, got {file} as both. Choose another name.")
-        if len({file.resolve() for file in self.files}) < len(self.files):
-            raise SettingsError(f"--per-query: must not be one of the reports, got {self.lists}. Choose another name.")
 
     def save(
         self, manager: ReportManager, report: Mapping[str, Any], comparison: Mapping[str, Any] | None = None
@@ -65,3 +77,54 @@ class Outputs:
         """Write both reports; raises SettingsError where the system refuses."""
         manager.save_json(report, self.json)
         manager.save_markdown(report, self.markdown, comparison)
+
+
+def _check_place(option: str, file: Path) -> None:
+    """No folder, device, pipe or socket; nor what stands for an open file (/dev/stdout, /proc/self/fd/1)."""
+    if file.is_dir():
+        raise SettingsError(f"{option}: must be a file, got the folder {file}. Choose another name.")
+    where = Path(os.path.abspath(file))  # the name itself, not where a link leads
+    if (file.exists() and not file.is_file()) or where.parent in _SYSTEM or where.parts[:2] == ("/", "proc"):
+        rule = "must be an ordinary file, so that the Markdown report can stand beside it"
+        rule = rule if option == "--output" else "must be an ordinary file"
+        raise SettingsError(f"{option}: {rule}, got {file}. Choose another name, such as report.json.")
+
+
+def _check_no_input(option: str, file: Path, read: Iterable[Path]) -> None:
+    target = file.resolve()
+    for path in read:
+        if target == path.resolve():
+            raise SettingsError(f"{option}: must not be an input, got {file} as both. Choose another name.")
+        if not path.is_dir():
+            continue
+        becomes_one = target.parent == path.resolve() and _read_in_folder(target)
+        if becomes_one or any(target == other.resolve() for other in path.iterdir() if _read_in_folder(other)):
+            raise SettingsError(f"{option}: must not be an input of {path}, got {file} as both. Choose another name.")
+
+
+def _read_in_folder(file: Path) -> bool:
+    return file.name.partition(".")[0] in READ_IN_FOLDERS
+
+
+def _may_replace(file: Path) -> bool:
+    """True for what is not there, is empty or is a report of ours; what cannot be read is found by writing."""
+    try:
+        with file.open("rb") as text:
+            start = text.read(len(TITLE))
+    except OSError:
+        return True
+    return not start.strip() or start == TITLE
+
+
+def _check_writable(option: str, file: Path) -> None:
+    """Asks the nearest folder that exists, before the work is done."""
+    folder = Path(os.path.realpath(file)).parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        reason = f"{folder} is no folder"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        reason = f"no permission to write in {folder}"
+    else:
+        return
+    raise SettingsError(f"{option}: {file}: must be a file that can be written ({reason}). Choose another path.")

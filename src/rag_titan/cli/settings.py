@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag_titan.cli.config import Config
+from rag_titan.cli.config import LARGEST, Config, short
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -80,10 +80,9 @@ def _placed(file: str | None) -> Iterator[None]:
 def _cutoffs(text: str) -> list[int]:
     """The numbers of "10,5,100": K, then further cut-offs."""
     parts = _names("--k", text)
-    if not all(part.isascii() and part.isdecimal() and int(part) for part in parts):
-        raise SettingsError(
-            f"--k: must be whole numbers from 1, the first of which is K, got {text!r}. Write 10,5,100."
-        )
+    if not all(part.isascii() and part.isdecimal() and len(part) < 20 and 1 <= int(part) <= LARGEST for part in parts):
+        rule = f"must be whole numbers from 1 to {LARGEST}, the first of which is K"
+        raise SettingsError(f"--k: {rule}, got {short(text)}. Write 10,5,100.")
     return [int(part) for part in parts]
 
 

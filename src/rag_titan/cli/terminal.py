@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from rag_titan.errors import RagTitanError
+
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
 PATIENCE = 1.0  # seconds without a progress bar
 
 
 def say(lines: Iterable[str]) -> None:
-    """Write lines. A reader who stopped reading (`| head`) is no error: the rest is not written."""
+    """Write lines. A reader who stopped reading (`| head`) is no error: the rest is not written.
+
+    Raises OutputError where the system refuses to take them.
+    """
     try:
         for line in lines:
             sys.stdout.write(f"{line}\n")
@@ -22,12 +31,41 @@ def say(lines: Iterable[str]) -> None:
         # Python flushes standard output once more at exit; that must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            raise
+            raise OutputError(refused(error, "standard output")) from None
+
+
+class OutputError(RagTitanError):
+    """Standard output takes nothing."""
+
+
+def refused(error: OSError, place: str = "the system") -> str:
+    """What the system refused, in one sentence: where, why, and what to do.
+
+    >>> refused(PermissionError(13, "Permission denied", "r.json"))
+    'r.json: must be open to this user, got "Permission denied". Change its permissions, or choose another path.'
+    """
+    where, said = error.filename or place, error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f'{where}: must have room for what is written, got "{said}". Free some space, or choose another path.'
+    if isinstance(error, PermissionError):
+        return f'{where}: must be open to this user, got "{said}". Change its permissions, or choose another path.'
+    return f'{where}: must be a file or a stream that works, got "{said}". Check it, or choose another path.'
 
 
 def complain(sentence: str) -> None:
-    """Write one sentence on standard error."""
-    sys.stderr.write(f"rag-titan: {sentence}\n")
+    """Write one sentence on standard error; what could steer the terminal is written as its escape."""
+    sys.stderr.write(f"rag-titan: {_STEERING.sub(_escape, sentence)}\n")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
+
+
+def open_streams() -> None:
+    """Standard streams that the caller closed (`>&-`) read and write nothing, in place of being None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # open until the end
 
 
 def watched() -> bool:
