@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,3 +130,30 @@ def test_a_tokenizer_that_points_outside_the_text_is_refused(spans: list[tuple[i
 def test_the_blocks_without_spaces_are_in_order() -> None:
     edges = [edge for block in UNSPACED for edge in block]
     assert edges == sorted(edges)
+
+
+@pytest.mark.parametrize(
+    ("returned", "got"),
+    [
+        (None, r"got None\.$"),
+        (3, r"got 3\.$"),
+        (["ab"], r"got 'ab' as a token\."),
+        (["a", "b", "c"], r"got 'a' as a token\."),
+        ([(0, 1, 2)], r"got \(0, 1, 2\) as a token\."),
+        ([(0, 1.5)], r"got \(0, 1\.5\) as a token\."),
+        ([None], r"got None as a token\."),
+    ],
+)
+def test_a_tokenizer_that_returns_no_spans_is_refused(returned: Any, got: str) -> None:
+    with pytest.raises(SettingsError, match=r"^conventions\.tokenizer: must return the tokens .*" + got):
+        token_spans("abc", lambda text: returned)
+
+
+def test_what_a_tokenizer_raises_is_named_and_kept_as_the_cause() -> None:
+    with pytest.raises(SettingsError, match=r"^conventions\.tokenizer: .* got a KeyError \('abc'\)\.$") as caught:
+        token_spans("abc", lambda text: {}[text])
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_tokenizer_may_return_whole_numbers_of_numpy_and_lists() -> None:
+    assert spans_of("a b", lambda text: iter(np.array([[0, 1], [2, 3]]))) == [(0, 1), (2, 3)]

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import NamedTuple
+from operator import index
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_titan.errors import SettingsError
+from rag_titan.errors import RagTitanError, SettingsError
 from rag_titan.evaluation.conventions import Tokenizer
 from rag_titan.evaluation.measures.interning import runs
 from rag_titan.evaluation.measures.ragged import Ints, offsets_of
@@ -125,15 +126,31 @@ def _listed(spans: Iterator[tuple[int, int]]) -> Spans:
 
 
 def _checked(text: str, tokenizer: Tokenizer) -> Iterator[tuple[int, int]]:
+    rule = "conventions.tokenizer: must return the tokens as (start, end), in order and inside the text"
     last = 0
-    for start, end in tokenizer(text):
+    for pair in _returned(text, tokenizer):
+        try:
+            start, end = map(index, pair)
+        except (TypeError, ValueError):
+            raise SettingsError(f"{rule}, got {pair!r:.60} as a token. Give offsets, not texts.") from None
         if not last <= start < end <= len(text):
-            raise SettingsError(
-                f"conventions.tokenizer: must return the tokens as (start, end), in order and inside the text, "
-                f"got ({start}, {end}) in a text of {len(text)} characters."
-            )
+            raise SettingsError(f"{rule}, got ({start}, {end}) in a text of {len(text)} characters.")
         last = end
-        yield int(start), int(end)
+        yield start, end
+
+
+def _returned(text: str, tokenizer: Tokenizer) -> list[Any]:
+    """What a tokenizer of the caller's makes of a text, in a list."""
+    rule = "conventions.tokenizer: must return the tokens of any text as [(start, end), ...]"
+    try:
+        found: Any = tokenizer(text)
+        if isinstance(found, Iterable):
+            return list(found)
+    except RagTitanError:
+        raise
+    except Exception as error:
+        raise SettingsError(f"{rule}, got a {type(error).__name__} ({error}).") from error
+    raise SettingsError(f"{rule}, got {found!r:.60}.")
 
 
 def token_spans(text: str, tokenizer: str | Tokenizer = "unicode") -> Spans:
