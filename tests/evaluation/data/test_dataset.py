@@ -13,6 +13,7 @@ from tests.strategies import hostile_records, json_values
 from rag_titan.errors import DatasetError, RagTitanError
 from rag_titan.evaluation.data.dataset import Dataset, Options, assembled, dataset_from
 from rag_titan.evaluation.data.records import Chunk, Evidence, Query
+from rag_titan.evaluation.evaluator import RAGEvaluator
 
 CHUNKS = [{"id": "c1", "text": "Leave is 25 days."}, {"id": 2, "text": "Sick pay is full."}]
 
@@ -291,3 +292,18 @@ def test_no_input_raises_anything_else(inputs: dict[str, Any]) -> None:
     except RagTitanError:
         return
     assert dataset.skipped.count == 0 or told
+
+
+@pytest.mark.parametrize("name", ["chunks", "queries", "documents"])
+def test_an_array_without_a_dimension_is_no_list(name: str) -> None:
+    assert refused(**{name: np.array(3)}).startswith(f"{name}: must be a list, got the number 3; write [")
+
+
+@pytest.mark.parametrize("tolerance", [1e308, 10**30])
+def test_a_tolerance_longer_than_any_document_is_as_good_as_one_of_its_length(tolerance: float) -> None:
+    inputs: dict[str, Any] = {
+        "chunks": ["abcd ", "ef"], "document_text": "abcd ef", "expected_chunks": ["ab", "cd ef"],
+    }  # fmt: skip
+    report = RAGEvaluator().evaluate(**inputs, boundary_tolerance=tolerance)
+    assert report["chunking"]["boundary_f1"] == 1.0
+    assert report["chunking"] == RAGEvaluator().evaluate(**inputs, boundary_tolerance=7)["chunking"]

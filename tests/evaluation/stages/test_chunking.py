@@ -15,6 +15,7 @@ from rag_titan.evaluation.data.evidence import evidence_of
 from rag_titan.evaluation.data.layout import Layout
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Chunk, Evidence
+from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.stages.chunking import EVIDENCE_KEYS, METRICS, ChunkingInputs, chunking_evidence
 from rag_titan.evaluation.stages.stage import StageTally, measure
 
@@ -235,3 +236,10 @@ def test_the_order_of_the_chunks_changes_nothing() -> None:
     options: dict[str, Any] = {"evidence": ["dawn. Fees"], "expected_chunks": [TEXT[:41], TEXT[41:]]}
     chunks = [{"id": str(i), "text": part} for i, part in enumerate(PARTS)]
     assert summary(inputs_of(chunks, **options)) == summary(inputs_of(chunks[::-1], **options))
+
+
+@pytest.mark.parametrize("name", ["sentence_vectors", "chunk_vectors"])
+@pytest.mark.parametrize("vectors", [np.array([]), np.eye(2), []])
+def test_vectors_without_ids_are_refused(name: str, vectors: Any) -> None:
+    with pytest.raises(DatasetError, match=rf"^{name}: must be {{id: "):
+        RAGEvaluator().evaluate(["a", "b"], **{name: vectors})

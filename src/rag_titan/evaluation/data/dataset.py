@@ -24,6 +24,7 @@ from rag_titan.evaluation.data.rows import Naming, Rows, ValueRows
 T = TypeVar("T", bound=Struct)
 
 
+FARTHEST = 2**31  # characters: no two boundaries of a document are so far apart, and many such fit into an int64
 DOCUMENT = "document"  # what the text is called that came as `document_text`
 
 
@@ -51,7 +52,7 @@ class Options:
         """Those about the chunks; without `chunk_vectors` the vectors in the embeddings are the chunks'."""
         names = {option.name for option in fields(ChunkingOptions)}
         chosen = {name: value for name, value in self.given().items() if name in names}
-        chosen["boundary_tolerance"] = math.floor(self.boundary_tolerance or 0)
+        chosen["boundary_tolerance"] = math.floor(min(self.boundary_tolerance or 0, FARTHEST))
         if "chunk_vectors" not in chosen and isinstance(embeddings, Mapping) and "vectors" in embeddings:
             vectors, ids = embeddings["vectors"], embeddings.get("ids")
             chosen["chunk_vectors"] = vectors if ids is None else {"ids": ids, "vectors": vectors}
@@ -228,7 +229,10 @@ def _rows(kind: RecordKind[T], value: Any, name: str, example: str) -> Rows[T]:
         return value
     if is_table(value):
         return rows_of_table(kind, value, name)
-    if not isinstance(value, str | bytes | Mapping) and isinstance(value, Iterable):
+    lone = (
+        getattr(value, "ndim", 1) == 0
+    )  # an array without a dimension, which only looks as if it could be gone through
+    if not lone and not isinstance(value, str | bytes | Mapping) and isinstance(value, Iterable):
         return ValueRows.of_list(kind, value if isinstance(value, Sequence) else list(value), name)
     raise DatasetError(name, f"must be a list, got {shown(value)}; write [{example}].")
 

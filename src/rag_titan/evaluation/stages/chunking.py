@@ -148,7 +148,8 @@ class ChunkingInputs:
     @cached_property
     def sentence_rows(self) -> tuple[NDArray[np.floating[Any]], Ints, Ints]:
         """The sentence vectors of all chunks, and (n,) and (n,) where those of each chunk begin and end in them."""
-        ids, offsets, vectors = grouped_vectors("sentence_vectors", self.options.sentence_vectors or {})
+        given = self.options.sentence_vectors
+        ids, offsets, vectors = grouped_vectors("sentence_vectors", {} if given is None else given)
         codes = {chunk.id: code for code, chunk in enumerate(self.layout.chunks)}
         self.notices.add("sentence_vectors names chunks that are not there: {ids}.", [i for i in ids if i not in codes])
         known = [(codes[name], row) for row, name in enumerate(ids) if name in codes]
