@@ -252,6 +252,37 @@ def test_bad_records_can_be_left_out(run: Run, write: Write) -> None:
     assert done.lines[0].startswith("Left out: 1 records that break a rule, the first: line 2: retrieved_ids: ")
 
 
+EMPTY = [
+    {"meta": {}},
+    {"retrieval": 3},
+    {"scorecard": []},
+    {"meta": 3, "retrieval": {"summary": 3, "per_query": 3}},
+    {"retrieval": {"summary": {"recall_at_k": "0.9", "mrr_at_k": None, "ndcg_at_k": True}}},
+    {"retrieval": {"summary": {"recall of another tool": 0.9}}},
+]
+
+
+@pytest.mark.parametrize("holds", EMPTY)
+@pytest.mark.parametrize("arguments", [[], ["--fail-on-regression"]])
+def test_a_baseline_without_values_is_never_green(
+    run: Run, write: Write, holds: dict[str, Any], arguments: list[str]
+) -> None:
+    before = write(holds, "before.json")
+    done = run("evaluate", "--input", write(dataset()), "--baseline", before, *arguments)
+    assert done.code == 2
+    said = "baseline: must hold values of metrics, got none: nothing to compare with. Make a new baseline."
+    assert f"Not comparable: {said}" in done.lines
+
+
+def test_a_baseline_of_a_newer_form_is_never_green(run: Run, write: Write, baseline: Path) -> None:
+    report = json.loads(baseline.read_text())
+    report["meta"]["schema"] = 99
+    before = write(report, "before.json")
+    done = run("evaluate", "--input", write(dataset()), "--baseline", before, "--fail-on-regression")
+    assert done.code == 2
+    assert "got form 99. Make a new baseline." in done.out
+
+
 def test_reports_that_cannot_be_compared_are_code_2_with_the_report_saved(
     run: Run, write: Write, baseline: Path
 ) -> None:

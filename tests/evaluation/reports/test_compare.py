@@ -79,7 +79,8 @@ def where(now: dict[str, Any], before: dict[str, Any], tolerance: float = 0.02) 
     ],
 )
 def test_what_a_change_counts_as(name: str, before: float | None, now: float | None, expected: str | None) -> None:
-    assert where({name: now}, {name: before}) == ({expected: [name]} if expected else {})
+    same = {"augmentation.mine": 0.5}  # a baseline without any value is not compared
+    assert where({name: now, **same}, {name: before, **same}) == ({expected: [name]} if expected else {})
 
 
 def test_an_entry_says_from_where_to_where_and_by_how_much() -> None:

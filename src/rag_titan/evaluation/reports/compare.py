@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, stage_names, values_of
 from rag_titan.evaluation.conventions import SEED
+from rag_titan.evaluation.evaluator import SCHEMA
 from rag_titan.evaluation.limits import above, below, finite, number
 from rag_titan.evaluation.measures.latency import Sample
 from rag_titan.evaluation.measures.sums import Moments
@@ -61,6 +62,7 @@ def compare(
 
     Where only some questions are in both reports, means and percentiles are taken over these, and a note says so.
     Reports of another K, other conventions or without a question in common are not comparable; the lists stay empty.
+    Neither is a baseline that holds no values, or has a newer form than this version reads.
 
     >>> now = {"retrieval": {"summary": {"recall_at_k": 0.88, "empty_rate": 0.10}}}
     >>> before = {"retrieval": {"summary": {"recall_at_k": 0.90, "empty_rate": 0.05}}}
@@ -73,7 +75,7 @@ def compare(
             raise DatasetError(name, f"must be a report, got {type(report).__name__}.")
     tolerance = number(tolerance, "tolerance", 0)
     pair = _pair(current, baseline, rows)
-    reason = settings_differ(current, baseline) or _nothing_shared(pair)
+    reason = _unreadable(current, baseline, rows) or settings_differ(current, baseline) or _nothing_shared(pair)
     lists = _lists(pair if reason is None else Pair(), rows, tolerance)
     for entry in lists["vanished"]:
         entry |= _why_vanished(entry["metric"], current, baseline)
@@ -130,6 +132,17 @@ def settings_differ(current: Report, baseline: Report) -> str | None:
         return None
     said = "; ".join(f"{key} {choices[1].get(key)!r} against {choices[0].get(key)!r}" for key in differ)
     return f"baseline: must have the same conventions, got {said}. Evaluate both with one set."
+
+
+def _unreadable(current: Report, baseline: Report, rows: Rows) -> str | None:
+    """Why there is nothing to compare with: an empty comparison would read as "nothing got worse"."""
+    form = _mapping(baseline.get("meta")).get("schema")
+    if form is not None and (isinstance(form, bool) or form not in range(1, SCHEMA + 1)):
+        return f"baseline: must be a report of form {SCHEMA}, got form {form!r}. Make a new baseline."
+    known = {row.name for row in rows} | set(values_of(current, rows))
+    if known.isdisjoint(values_of(baseline, rows)):
+        return "baseline: must hold values of metrics, got none: nothing to compare with. Make a new baseline."
+    return None
 
 
 def _nothing_shared(pair: Pair) -> str | None:
