@@ -112,7 +112,9 @@ def test_what_has_no_meaning_is_one_sentence_with_the_file(tmp_path: Path, text:
         ("required = ['recal_at_k']", "unknown metric 'recal_at_k'; the nearest is 'recall_at_k'."),
         ("conventions = 'trec'", "unknown preset 'trec'; the nearest is 'trec_eval'."),
         ("stages = ['retreival']", "unknown stage 'retreival'; the nearest is 'retrieval'."),
-        ("[weights.stage]\nretrieval = -1", "retrieval: must be a finite number from 0"),
+        ("[weights.stage]\nretrieval = -1", "rag-titan.toml: weights.stage.retrieval: must be a finite number from 0"),
+        ("[weights.retrieval]\nrecall_at_k = -1", "rag-titan.toml: weights.retrieval.recall_at_k: must be"),
+        ("[gates.retrieval]\nrecall_at_k = 'a'", "rag-titan.toml: gates.retrieval.recall_at_k: must be"),
         ("[targets.retrieval]\nrecall_at_k = 1", "must be a latency, a cost or a size"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rag_titan.evaluation import RAGEvaluator
 
 USUAL_K = 5
+_KEYS = {"stage_weights": "weights.stage", "metric_weights": "weights", "strict_gates": "gates"}
 
 
 def merged(
@@ -74,7 +76,14 @@ def _placed(file: str | None) -> Iterator[None]:
     except SettingsError as error:
         if file is None:
             raise
-        raise SettingsError(f"{file}: {error}") from None
+        raise SettingsError(f"{file}: {_as_spelled(str(error))}") from None
+
+
+def _as_spelled(sentence: str) -> str:
+    """The sentence with the keys of the file in place of the arguments that they become."""
+    for argument, key in _KEYS.items():
+        sentence = re.sub(rf"^{argument}\b", key, sentence)
+    return sentence
 
 
 def _cutoffs(text: str) -> list[int]:
