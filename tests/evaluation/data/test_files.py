@@ -216,3 +216,42 @@ def test_nothing_of_the_directory_is_touched(tmp_path: Path) -> None:
     before: list[Any] = [(path.name, path.stat().st_mtime_ns) for path in tmp_path.iterdir()]
     lines_of(file)
     assert [(path.name, path.stat().st_mtime_ns) for path in tmp_path.iterdir()] == before
+
+
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (b'{"id": "a\0"}\n' + TWO, [2, 3]),
+        (TWO + b"\0\n", [1, 2]),
+        (b"[1]\n" + TWO, [2, 3]),
+        (b'["a", {"b": 1}]\r\n' + TWO, [2, 3]),
+    ],
+)
+@pytest.mark.parametrize("name", ["log.jsonl", "log"])
+def test_a_bad_record_at_the_start_does_not_cost_the_others(
+    data: bytes, kept: list[int], name: str, tmp_path: Path
+) -> None:
+    rows, intake = LineRows(QUERIES, written(tmp_path / name, data)), Intake(skip=True)
+    assert [number for numbers, _ in rows.read(intake) for number in numbers] == kept
+    assert intake.skipped.count == 1
+    with pytest.raises(DatasetError):
+        list(rows.read(Intake()))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '{"id": 1}\n{"id": 2}\n'.encode("utf-16-be"), b'[{"id": 1}]', b'[{"id": 1},\n{"id": 2}\n]', b"[\n1\n]", b"{\n}",
+    ],
+)  # fmt: skip
+def test_what_is_no_json_lines_file_is_none_when_skipping(data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"^log\.jsonl: must "):
+        list(LineRows(QUERIES, written(tmp_path / "log.jsonl", data)).read(Intake(skip=True)))
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
+def test_a_device_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").symlink_to("/dev/zero")
+    for path in (Path("/dev/zero"), tmp_path / "log.jsonl"):
+        with pytest.raises(DatasetError, match=rf"^{path}: must be a file, a folder, a pipe or - .* got a device"):
+            lines_of(File(path))

@@ -101,25 +101,35 @@ class File:
         if self.is_stdin:
             shutil.copyfileobj(sys.stdin.buffer, kept)
         else:
+            self._refuse_device()
             with self.path.open("rb") as stream:
                 shutil.copyfileobj(stream, kept)
         self._size = kept.tell()
         return kept
 
+    def _refuse_device(self) -> None:
+        """A device, such as /dev/zero, need not end, and a socket cannot be opened."""
+        if self.path.exists() and not (self.path.is_fifo() or self.path.is_dir()):
+            rule = "must be a file, a folder, a pipe or - (standard input), got a device or socket. Check the path."
+            raise DatasetError(str(self.path), rule)
+
 
 def first_line_of(file: File) -> bytes:
     """The first line that is not empty, without a byte order mark; DatasetError when the file is empty or no text."""
     with file.open() as stream:
-        start = checked_start(stream.read(_BLOCK), file.name).lstrip()
+        start = checked_start(stream.read(_BLOCK), file.name, zeros=True).lstrip()
         return start.partition(b"\n")[0] if b"\n" in start else start + stream.readline()
 
 
-def checked_start(data: bytes, name: str) -> bytes:
-    """The same bytes without a byte order mark; DatasetError when they are no UTF-8 text by the look of them."""
+def checked_start(data: bytes, name: str, *, zeros: bool = False) -> bytes:
+    """The same bytes without a byte order mark; DatasetError when they are no UTF-8 text by the look of them.
+
+    zeros  a zero byte may stand there: the record that has it is refused later, by itself
+    """
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
             raise DatasetError(name, f"must be JSON as UTF-8 text, got {what}")
-    if b"\0" in data[:1024]:
+    if not zeros and b"\0" in data[:1024]:
         raise DatasetError(
             name, "must be JSON as UTF-8 text, got zero bytes: binary data, or UTF-16. Save it as UTF-8."
         )
@@ -145,14 +155,15 @@ class LineRows(Generic[T]):
     def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[T]]]:
         """Blocks of records, each with its line."""
         decoder = RecordDecoder(self.kind, lambda number: self.naming.place(number, intake.notices), intake)
-        for block in self._blocks():
+        for block in self._blocks(intake.skip):
             yield decoder.lines(block, decoder.next_line)
 
-    def _blocks(self) -> Iterator[bytes]:
+    def _blocks(self, skip: bool) -> Iterator[bytes]:
         """Blocks of whole lines. Empty lines at the very end of the file are none."""
         with self.file.open() as stream:
-            data = checked_start(stream.read(_BLOCK), self.file.name)
-            self._check_form(data)
+            data = stream.read(_BLOCK)
+            data = checked_start(data, self.file.name, zeros=skip and _has_clean_line(data))
+            self._check_form(data, skip)
             parts: list[bytes] = []
             while data:
                 cut = _end_of_lines(data)
@@ -165,13 +176,31 @@ class LineRows(Generic[T]):
             if rest.strip():
                 yield rest
 
-    def _check_form(self, start: bytes) -> None:
-        """Refuse a file that is one JSON value over many lines, or a whole dataset in one line."""
-        line = start.lstrip().partition(b"\n")[0].strip()
-        many = line in (b"{", b"[") or line.startswith(b"[")
+    def _check_form(self, start: bytes, skip: bool) -> None:
+        """Refuse a file that is one JSON value over many lines, or a whole dataset in one line.
+
+        A list that is whole in the first of several lines is a bad record, which may be left out (`skip`).
+        """
+        line, _, rest = start.lstrip().partition(b"\n")
+        line = line.strip()
+        many = line in (b"{", b"[") or (line.startswith(b"[") and not (skip and rest.strip() and _is_whole(line)))
         if many or _is_dataset(line):
             rule = "must hold one object a line, got a single JSON value. Give it a name that ends in .json."
             raise DatasetError(self.file.name, rule)
+
+
+def _has_clean_line(start: bytes) -> bool:
+    """True where some line has no zero byte, as in a text with a few of them, and not in UTF-16 or a binary file."""
+    return any(line.strip() and b"\0" not in line for line in start.split(b"\n"))
+
+
+def _is_whole(line: bytes) -> bool:
+    """True for a line that is a JSON value."""
+    try:
+        decode(line, type=Raw)
+    except (DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _end_of_lines(data: bytes) -> int:
