@@ -258,3 +258,33 @@ def test_the_log_is_read_again_only_to_name_a_repeated_id(tmp_path: Path) -> Non
         DatasetError, match=r'^line 3000: id: duplicate id "q0", as in line 1\. Query ids must be unique\.$'
     ):
         read_dataset(path)
+
+
+def test_files_of_a_folder_under_other_names_are_told(tmp_path: Path) -> None:
+    run = folder(tmp_path / "run", "jsonl")
+    assert open_dataset(run).notices.texts() == []
+    for name in ("old.jsonl.gz", "q.parquet", "v.npz", "report.json", "notes.txt"):
+        (run / name).write_bytes(b"")
+    told = (
+        "these files of the folder were not read: old.jsonl.gz, q.parquet, v.npz; what is read is queries.jsonl, "
+        "chunks.jsonl, documents.jsonl (or .json, .parquet), embeddings.npz, dataset.json."
+    )
+    assert told in open_dataset(run).notices.texts()
+    assert told in read_dataset(run).notices.texts()
+
+
+def test_chunks_beside_queries_under_another_name_are_not_scored_alone(tmp_path: Path) -> None:
+    (tmp_path / "chunks.jsonl").write_text(lines(CHUNKS))
+    assert open_dataset(tmp_path).chunks is not None
+    (tmp_path / "q.jsonl").write_text(lines(QUERIES))
+    for _ in range(2):
+        with pytest.raises(
+            DatasetError, match=r": must hold the queries as queries\.jsonl .*, got q\.jsonl\. Rename it"
+        ):
+            open_dataset(tmp_path)
+        (tmp_path / "chunks.jsonl").unlink(missing_ok=True)
+    (tmp_path / "dataset.json").write_text('{"queries": []}')
+    assert open_dataset(tmp_path).queries.given
+    (tmp_path / "dataset.json").unlink()
+    (tmp_path / "chunks.jsonl").write_text(lines(CHUNKS))
+    assert open_dataset(tmp_path, chunks=tmp_path / "q.jsonl").chunks is not None

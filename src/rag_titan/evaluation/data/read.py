@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ from rag_titan.evaluation.data.vectors import load_npz
 T = TypeVar("T", bound=Struct)
 
 _FORMS = {".json": "json", ".jsonl": "lines", ".ndjson": "lines", ".parquet": "parquet"}
+_IGNORED = (".jsonl", ".ndjson", ".parquet", ".npz")
+_LOOKED = "queries.jsonl, chunks.jsonl, documents.jsonl (or .json, .parquet), embeddings.npz, dataset.json"
 _KINDS: dict[str, RecordKind[Any]] = {"queries": QUERIES, "chunks": CHUNKS, "documents": DOCUMENTS}
 _BATCH = 4096
 
@@ -46,12 +48,19 @@ def open_dataset(
     Any of these but .npz may be compressed with gzip. Raises DatasetError with the place: the line, the row or the
     element, and the key.
     """
-    inputs = _folder(Path(path)) if str(path) != "-" and Path(path).is_dir() else _single(File(path))
+    folder = str(path) != "-" and Path(path).is_dir()
+    inputs = _folder(Path(path)) if folder else _single(File(path))
+    ignored = _ignored(Path(path), [Path(other) for other in (chunks, documents) if other]) if folder else []
+    if "queries" not in inputs and any(".npz" not in name for name in ignored):
+        rule = f"must hold the queries as queries.jsonl (or .json, .parquet), got {', '.join(ignored[:8])}. Rename it."
+        raise DatasetError(str(path), rule)
     for name, other in (("chunks", chunks), ("documents", documents)):
         if other is not None:
             inputs[name] = _records(name, File(other))
             inputs |= {"document_text": None} if name == "documents" else {}
-    return assembled(inputs, skip_bad_records)
+    dataset = assembled(inputs, skip_bad_records)
+    dataset.intake.notices.add(f"these files of the folder were not read: {{ids}}; what is read is {_LOOKED}.", ignored)
+    return dataset
 
 
 def read_dataset(path: str | Path, *, skip_bad_records: bool = False) -> Dataset:
@@ -119,10 +128,23 @@ def _folder(folder: Path) -> dict[str, Any]:
                 name, f"must be given once, got it in dataset.json and in {path.name}. Remove one of them."
             )
         inputs[name] = read(name, File(path))
-    if not inputs:
-        looked = "queries.jsonl, chunks.jsonl, documents.jsonl (or .json, .parquet), embeddings.npz, dataset.json"
-        raise DatasetError(str(folder), f"must be a folder with {looked}; got none of them.")
+    if not inputs and not _ignored(folder):
+        raise DatasetError(str(folder), f"must be a folder with {_LOOKED}; got none of them.")
     return inputs
+
+
+def _ignored(folder: Path, passed: Sequence[Path] = ()) -> list[str]:
+    """The data files of a folder that are not read, for their names; any .json may be something else, as a report."""
+    read = {f"{stem}{suffix}" for stem in _KINDS for suffix in _FORMS} | {"embeddings.npz"}
+    elsewhere = {path.resolve() for path in passed}
+    return sorted(
+        path.name
+        for path in folder.iterdir()
+        if (name := path.name.removesuffix(".gz")) not in read
+        and Path(name).suffix in _IGNORED
+        and path.is_file()
+        and path.resolve() not in elsewhere
+    )
 
 
 def _only(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
