@@ -39,6 +39,14 @@ def test_it_prints_the_lines_of_the_seed_and_where_the_evidence_was_lost(run: Ru
     ]
 
 
+def test_it_says_what_to_fix_first_and_what_should_be_0(run: Run, write: Write) -> None:
+    done = run("evaluate", "--input", write(dataset(MISSED, {"id": "q9", "error": "timeout"})))
+    first = "Fix first: Information search (retrieval), which lost the evidence of 1 of 2 failed questions: "
+    assert any(line.startswith("Evidence lost for 1 of") and first in line for line in done.lines)
+    assert any(line.startswith("Little was measured: the rating stands on ") for line in done.lines)
+    assert "Should be 0: errors 0.500" in done.lines
+
+
 def test_the_markdown_report_is_written_beside_the_json_report(run: Run, write: Write) -> None:
     done = run("evaluate", "--input", write(dataset()), "--output", "reports/2026/today.json")
     assert done.lines[0] == "Reports saved: reports/2026/today.json and reports/2026/today.md"
@@ -249,7 +257,7 @@ def test_bad_records_can_be_left_out(run: Run, write: Write) -> None:
     assert run("evaluate", "--input", path).code == 2
     done = run("evaluate", "--input", path, "--skip-bad-records")
     assert done.code == 0
-    assert done.lines[0].startswith("Left out: 1 records that break a rule, the first: line 2: retrieved_ids: ")
+    assert done.lines[0].startswith("Left out: 1 record that breaks a rule, the first: line 2: retrieved_ids: ")
 
 
 EMPTY = [

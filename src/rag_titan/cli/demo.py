@@ -44,7 +44,9 @@ def sample_path() -> Path:
 
 def _show(report: Report) -> None:
     from rich.console import Console
+    from rich.markup import escape
 
+    from rag_titan.evaluation.reports.evidence import fix_first
     from rag_titan.evaluation.reports.figures import score_text, share_text
 
     console = Console(highlight=False)
@@ -59,6 +61,8 @@ def _show(report: Report) -> None:
         f"Status: [bold]{overall['status']}[/bold] | Measurement coverage: {share_text(overall['coverage'])}\n"
         f"First failing stage: {report['root_causes']['first_failing_stage'] or 'none'}\n"
     )
+    if first := fix_first(report):
+        console.print(f"{escape(str(first))}\n")
     console.print(_losses(report))
     console.print(_advice(report))
 

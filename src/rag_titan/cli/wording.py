@@ -7,8 +7,8 @@ from typing import Any
 
 from rag_titan.cli.outcome import Outcome
 from rag_titan.evaluation.reports.cells import shown
+from rag_titan.evaluation.reports.evidence import alarms_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import limit_text, score_text, share_text, value_text
-from rag_titan.evaluation.reports.markdown import evidence_line
 
 Entry = Mapping[str, Any]
 
@@ -40,7 +40,8 @@ class Wording:
         skipped = self.outcome.report["meta"]["skipped"]
         if skipped["count"]:
             first = shown(skipped["first"][0], 200)
-            yield f"Left out: {skipped['count']} records that break a rule, the first: {first}"
+            records = "record that breaks" if skipped["count"] == 1 else "records that break"
+            yield f"Left out: {skipped['count']} {records} a rule, the first: {first}"
 
     def _summary(self) -> Iterator[str]:
         report = self.outcome.report
@@ -52,8 +53,12 @@ class Wording:
         yield f"Overall score: {score}"
         yield f"Status: {overall['status']} | Measurement coverage: {share_text(overall['coverage'])}"
         yield f"First failing stage: {report['root_causes']['first_failing_stage'] or 'none'}"
-        if said := evidence_line(report):
-            yield said
+        if lost := loss_text(report):
+            yield lost
+        if little := little_text(report):
+            yield f"Little was measured: {little}"
+        if alarms := alarms_text(report):
+            yield f"Should be 0: {alarms}"
 
     def _baseline(self) -> Iterator[str]:
         path, comparison = self.outcome.baseline, self.outcome.comparison

@@ -39,7 +39,7 @@ def test_a_row_carries_the_evidence() -> None:
         "query_id": "q1", "stage": "retrieval", "reason": "; ".join(why), "correct": False,
         "correct_by": "required_facts", "scenario": "C", "why": why, "tags": None,
     }  # fmt: skip
-    assert (found[1]["stage"], found[1]["reason"]) == ("generation", "the answer is wrong")
+    assert (found[1]["stage"], found[1]["reason"]) == ("unknown", "the answer is wrong")
     assert found[2]["reason"] == "its evidence was lost and nobody judged the answer"
 
 
@@ -70,8 +70,8 @@ def test_an_older_report_is_read_by_its_values_per_query() -> None:
     assert found == [
         ("missed", "retrieval", "no gold chunk in the top K", None),
         ("cut", "augmentation", "not every evidence span is whole in the context", None),
-        ("wrong", "generation", "the task was marked as failed", False),
-        ("fact", "generation", "the answer lacks a required fact", False),
+        ("wrong", "unknown", "the task was marked as failed", False),
+        ("fact", "unknown", "the answer lacks a required fact", False),
     ]
 
 

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from rag_titan.evaluation.reports.compare import compare
 from rag_titan.evaluation.reports.figures import share_text
-from rag_titan.evaluation.reports.markdown import QUESTIONS_SHOWN, evidence_line, markdown
+from rag_titan.evaluation.reports.markdown import QUESTIONS_SHOWN, markdown
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
@@ -63,9 +63,12 @@ def test_the_report_has_the_form_of_stages_txt(report: dict[str, Any]) -> None:
 def test_each_section_says_what_is_there(report: dict[str, Any]) -> None:
     found = sections(markdown(report))
     assert re.search(r"Information search +\| Recall@5 +\| at least 0.700 \| +0.500 \| FAIL", found["Quality gates"])
-    assert "Evidence lost for 1 of 2 questions: Information search 1." in found["Where the questions were lost"]
+    assert (
+        "Evidence lost for 1 of 2 questions: Information search (retrieval) 1. Fix first: "
+        in found["Where the questions were lost"]
+    )
     assert "1 right, 1 wrong, 1 unjudged" in found["Where the questions were lost"]
-    assert "First failing stage: **Information search**" in found["Root-cause hints"]
+    assert "First threshold missed: **Information search (retrieval)**" in found["Root-cause hints"]
     assert "gold chunk c7 is at rank 9" in found["Questions to look at"]
     assert "wrong (required_facts)" in found["Questions to look at"]
     assert "q2" not in found["Questions to look at"]
@@ -167,18 +170,39 @@ def test_no_text_of_the_data_leaves_its_cell_or_line(query: str, why: str, warni
     assert len(re.findall(r"^#+ ", text, flags=re.MULTILINE)) == len(re.findall(r"^#+ [A-Z]", text, flags=re.MULTILINE))
 
 
+def test_the_head_says_what_to_fix_first_and_how_much_the_rating_stands_on(report: dict[str, Any]) -> None:
+    report["queries"] = [{"id": "a", "lost_at": "generation", "correct": False}]
+    report["root_causes"]["first_failing_stage"] = "retrieval"
+    report["scorecard"]["overall"]["coverage"] = 0.1
+    report["end_to_end"] = {"error_rate": 0.25}
+    text = markdown(report)
+    head = text.partition("## ")[0]
+    assert (
+        "**Fix first: Answer quality (generation), which gave the wrong answer to 1 of 1 failed question: a.**" in head
+    )
+    assert "** (the rating stands on 10% of what counts)  " in head
+    assert "errors 0.250" in head
+    causes = sections(text)["Root-cause hints"]
+    assert "so begin with Answer quality (generation)." in causes
+    assert "begin there" not in causes
+
+
+def test_the_two_hints_agree_where_they_name_one_stage(report: dict[str, Any]) -> None:
+    report["queries"] = [{"id": "a", "lost_at": "retrieval", "correct": False}]
+    assert "so begin there." in sections(markdown(report))["Root-cause hints"]
+
+
+def test_a_place_that_nobody_knows_is_said(report: dict[str, Any]) -> None:
+    report["queries"] = [{"id": "a", "lost_at": None, "correct": False}]
+    text = markdown(report)
+    assert re.search(r"\| a +\| not known +\| wrong", sections(text)["Questions to look at"])
+    assert "Fix first" not in text
+
+
 @pytest.mark.parametrize(
-    ("funnel", "said"),
-    [
-        ([], None),
-        ([{"stage": "generation", "lost": 2, "kept": 3}], None),
-        ([{"stage": "retrieval", "lost": 0, "kept": 4}], "Evidence lost for 0 of 4 questions"),
-        (
-            [{"stage": "chunking", "lost": 1, "kept": 4}, {"stage": "retrieval", "lost": 2, "kept": 2}],
-            "Evidence lost for 3 of 5 questions: Document preparation 1, Information search 2",
-        ),
-        ([{"stage": "embedding", "lost": 1, "kept": None}], "Evidence lost for 1 of 1 questions: Semantic indexing 1"),
-    ],
+    ("stages", "said"),
+    [(["augmentation", "generation"], "in the prompt, answered wrong"), (["generation"], "evidence at hand, answered")],
 )
-def test_one_line_says_where_the_evidence_was_lost(funnel: list[Any], said: str | None) -> None:
-    assert evidence_line({"diagnosis": {"funnel": funnel}}) == said
+def test_without_a_logged_context_nothing_was_in_the_prompt(stages: list[str], said: str) -> None:
+    funnel = [{"stage": stage, "lost": 1, "kept": 3} for stage in stages]
+    assert f"Answer quality (generation): {said}" in markdown({"diagnosis": {"funnel": funnel}})

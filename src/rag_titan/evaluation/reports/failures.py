@@ -9,6 +9,8 @@ from rag_titan.evaluation.limits import below, finite
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports.compare import rows_by_id
 
+NOT_KNOWN = "unknown"  # the stage of a wrong answer without gold labels
+
 Row = dict[str, Any]
 Values = Mapping[str, Any]
 
@@ -32,8 +34,9 @@ def failed_queries(report: Mapping[str, Any]) -> list[Row]:
     the order of the report.
 
     A question failed when its answer is wrong, or when nobody can say and its evidence was lost on the way; a loss
-    before an answer that came out right is no failure. `stage` is where the evidence was lost. A report without
-    verdicts (an older one) is read by its values per query, one without these by the examples of its diagnosis.
+    before an answer that came out right is no failure. `stage` is where the evidence was lost, "generation" where it
+    came through, "unknown" where no gold labels say. A report without verdicts (an older one) is read by its values
+    per query, one without these by the examples of its diagnosis.
 
     >>> verdict = {"id": "q1", "lost_at": "retrieval", "correct": False, "why": ["c7 is at rank 9"]}
     >>> [(row["query_id"], row["stage"], row["reason"]) for row in failed_queries({"queries": [verdict]})]
@@ -58,7 +61,7 @@ def is_failure(verdict: Mapping[str, Any]) -> bool:
 def _row(verdict: Mapping[str, Any]) -> Row:
     why = verdict.get("why")
     reasons = [str(reason) for reason in why] if isinstance(why, list) else []
-    stage = verdict.get("lost_at") or Stage.GENERATION
+    stage = verdict.get("lost_at") or NOT_KNOWN
     wrong = (
         "the answer is wrong"
         if verdict.get("correct") is False

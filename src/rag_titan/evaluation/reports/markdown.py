@@ -10,6 +10,15 @@ from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.cells import cell, line, table
+from rag_titan.evaluation.reports.evidence import (
+    alarms_text,
+    counts_of,
+    fix_first,
+    funnel_steps,
+    little_text,
+    loss_text,
+    place_text,
+)
 from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.figures import (
     NOTHING,
@@ -29,15 +38,14 @@ PRIORITIES_SHOWN = 10
 WARNINGS_SHOWN = 50
 _COUNTED = {"queries": "questions"}
 _LOSSES: Mapping[str, str] = {
-    Stage.CHUNKING: "Document preparation: cut by the chunker",
-    Stage.EMBEDDING: "Semantic indexing: not in the index",
-    Stage.RETRIEVAL: "Information search: not in the top K",
-    Stage.RERANKING: "Search ordering: dropped by the reranker",
-    Stage.AUGMENTATION: "Answer context: left out of the prompt",
-    Stage.GENERATION: "Answer quality: in the prompt, answered wrong",
-    Stage.END_TO_END: "User experience: ended in an error",
+    Stage.CHUNKING: "cut by the chunker",
+    Stage.EMBEDDING: "not in the index",
+    Stage.RETRIEVAL: "not in the top K",
+    Stage.RERANKING: "dropped by the reranker",
+    Stage.AUGMENTATION: "left out of the prompt",
+    Stage.GENERATION: "in the prompt, answered wrong",
+    Stage.END_TO_END: "ended in an error",
 }
-_AFTER_THE_EVIDENCE = (Stage.GENERATION, Stage.END_TO_END)
 
 
 def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, rows: Rows | None = None) -> str:
@@ -65,36 +73,6 @@ def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, row
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def evidence_line(report: Report) -> str | None:
-    """Where the evidence of how many of how many questions was lost, in one line; None where nothing says.
-
-    >>> funnel = [{"stage": "retrieval", "lost": 2, "kept": 10}, {"stage": "generation", "lost": 1, "kept": 9}]
-    >>> evidence_line({"diagnosis": {"funnel": funnel}})
-    'Evidence lost for 2 of 12 questions: Information search 2'
-    """
-    steps = [step for step in _steps(report) if step["stage"] not in _AFTER_THE_EVIDENCE]
-    known = _counts(report).get("known") or max((step["lost"] + (step["kept"] or 0) for step in steps), default=0)
-    if not known:
-        return None
-    losses = [(label_of(str(step["stage"])), step["lost"]) for step in steps if step["lost"]]
-    where = ", ".join(f"{label} {count}" for label, count in losses)
-    said = f"Evidence lost for {sum(count for _, count in losses)} of {known} questions"
-    return f"{said}: {where}" if where else said
-
-
-def _steps(report: Report) -> list[Mapping[str, Any]]:
-    diagnosis = report.get("diagnosis")
-    funnel = diagnosis.get("funnel") if isinstance(diagnosis, Mapping) else None
-    return [step for step in funnel or [] if isinstance(step.get("lost"), int)]
-
-
-def _counts(report: Report) -> Mapping[str, int]:
-    """{"questions", "known", "right", "wrong", "unjudged", ...} of the diagnosis; empty in an older report."""
-    diagnosis = report.get("diagnosis")
-    counts = diagnosis.get("counts") if isinstance(diagnosis, Mapping) else None
-    return counts if isinstance(counts, Mapping) else {}
-
-
 class View:
     """The sections of one report, each a list of lines; empty where there is nothing to say."""
 
@@ -117,19 +95,23 @@ class View:
         lines = ["# RAG evaluation report", ""]
         overall = self.card.get("overall")
         if overall:
-            rating = overall["rating"] or "not rated"
+            rating, little = overall["rating"] or "not rated", little_text(self.report)
             lines += [
-                f"**Overall: {score_text(overall['score'])}/100 - {rating}**  ",
+                f"**Overall: {score_text(overall['score'])}/100 - {rating}**{f' ({little})' if little else ''}  ",
                 f"Assessment: {overall['status']} · Measurement coverage: {share_text(overall['coverage'])}",
                 "",
             ]
+        if first := fix_first(self.report):
+            lines += [f"**{line(str(first))}.**", ""]
+        if alarms := alarms_text(self.report):
+            lines += [line(f"Should be 0: {alarms}."), ""]
         counts = self.meta.get("counts") or {}
         facts = [f"{n:,} {_COUNTED.get(name, name)}" for name, n in counts.items() if isinstance(n, int) and n]
         facts += [f"K = {self.meta['k']}"] if self.meta.get("k") is not None else []
         facts += [f"rag-titan {self.meta['rag_titan']}"] if self.meta.get("rag_titan") else []
         facts += [str(self.meta["created_at"])] if self.meta.get("created_at") else []
         lines += [line(" · ".join(facts))] if facts else []
-        errors, asked = _counts(self.report).get("errors"), _counts(self.report).get("questions")
+        errors, asked = counts_of(self.report).get("errors"), counts_of(self.report).get("questions")
         lines += ["", f"**{errors:,} of {asked:,} questions got no answer because of an error.**"] if errors else []
         return lines
 
@@ -190,7 +172,7 @@ class View:
         return [label_of(stage), self.name(stage, key), before, now, word]
 
     def funnel(self) -> list[str]:
-        said, steps, counts = evidence_line(self.report), _steps(self.report), _counts(self.report)
+        said, steps, counts = loss_text(self.report), funnel_steps(self.report), counts_of(self.report)
         if not steps:
             return []
         lines = ["## Where the questions were lost", ""]
@@ -198,9 +180,11 @@ class View:
         if counts.get("questions"):
             answers = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("right", "wrong", "unjudged"))
             lines.append(f"Answers to {counts['questions']} questions: {answers}.")
-        cells = [
-            [_LOSSES.get(step["stage"], label_of(str(step["stage"]))), step["lost"], step["kept"]] for step in steps
-        ]
+        losses = dict(_LOSSES)
+        if not any(step["stage"] == Stage.AUGMENTATION for step in steps):  # no context was logged
+            losses[Stage.GENERATION] = "evidence at hand, answered wrong"
+        names = [": ".join(filter(None, (place_text(str(s["stage"])), losses.get(s["stage"])))) for s in steps]
+        cells = [[name, step["lost"], step["kept"]] for name, step in zip(names, steps, strict=True)]
         return [*lines, "", *table(["Lost at", "Lost here", "Kept"], cells, right=(1, 2))]
 
     def priorities(self) -> list[str]:
@@ -227,7 +211,7 @@ class View:
         first = causes["first_failing_stage"]
         lines = ["## Root-cause hints", ""]
         if first is None:
-            return [*lines, "First failing stage: none. Every threshold that could be checked is kept."]
+            return [*lines, "First threshold missed: none. Every threshold that could be checked is kept."]
         cells = [
             [
                 label_of(failure["stage"]),
@@ -239,10 +223,14 @@ class View:
             for failure in causes["failures"]
         ]
         header = ["Stage", "Metric", "Observed", "Should be", "What to try"]
-        said = (
-            f"First failing stage: **{cell(label_of(first))}**. An early failure explains later ones, so begin there."
-        )
+        said = f"First threshold missed: **{cell(place_text(first))}**. {line(self._begin(first))}"
         return [*lines, said, "", *table(header, cells, right=(2,))]
+
+    def _begin(self, first_missed: str) -> str:
+        lost = fix_first(self.report)
+        if lost is None or lost.stage == first_missed:
+            return "An early failure explains later ones, so begin there."
+        return f"Most failed questions were lost elsewhere, so begin with {place_text(lost.stage)}."
 
     def questions(self) -> list[str]:
         failed = failed_queries(self.report)
@@ -251,7 +239,7 @@ class View:
             known = self.report.get("queries") is not None
             return [*lines, "No question failed, as far as the labels can tell."] if known else []
         shown = _spread(failed, QUESTIONS_SHOWN)
-        cells = [[row["query_id"], label_of(str(row["stage"])), _verdict(row), row["reason"]] for row in shown]
+        cells = [[row["query_id"], place_text(str(row["stage"])), _verdict(row), row["reason"]] for row in shown]
         said = f"{len(failed)} failed" + (
             f"; {len(shown)} of them, from every stage:" if len(shown) < len(failed) else ":"
         )

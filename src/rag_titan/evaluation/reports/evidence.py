@@ -1,0 +1,143 @@
+"""Where the questions were lost, in a sentence: for the terminal and for the head of the Markdown report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rag_titan.evaluation.catalogue import label_of, value_of
+from rag_titan.evaluation.metric import Stage
+from rag_titan.evaluation.reports.cells import shown
+from rag_titan.evaluation.reports.failures import NOT_KNOWN, failed_queries
+from rag_titan.evaluation.reports.figures import share_text, value_text
+
+Report = Mapping[str, Any]
+
+LITTLE = 0.25  # of what counts; a rating that stands on less says so
+_NAMED = 5
+_CAPPED = 100  # ids a stage that a report without lists per query has
+_AFTER_THE_EVIDENCE = (Stage.GENERATION, Stage.END_TO_END)
+_ALARMS: tuple[tuple[Stage, str, str], ...] = (
+    (Stage.END_TO_END, "error_rate", "errors"),
+    (Stage.RETRIEVAL, "empty_rate", "empty results"),
+    (Stage.GENERATION, "unsupported_number_rate", "invented numbers"),
+    (Stage.GENERATION, "citations_outside_context_rate", "citations outside the context"),
+)
+
+
+def place_text(stage: str) -> str:
+    """A stage by the name that reports show and the name that options and JSON have.
+
+    >>> place_text("retrieval"), place_text("unknown")
+    ('Information search (retrieval)', 'not known')
+    """
+    return "not known" if stage == NOT_KNOWN else f"{label_of(stage)} ({stage})"
+
+
+def funnel_steps(report: Report) -> list[Mapping[str, Any]]:
+    """The steps of the diagnosis' funnel that can be read."""
+    diagnosis = report.get("diagnosis")
+    funnel = diagnosis.get("funnel") if isinstance(diagnosis, Mapping) else None
+    return [step for step in funnel or [] if isinstance(step.get("lost"), int)]
+
+
+def counts_of(report: Report) -> Mapping[str, int]:
+    """{"questions", "known", "right", "wrong", "unjudged", ...} of the diagnosis; empty in an older report."""
+    diagnosis = report.get("diagnosis")
+    counts = diagnosis.get("counts") if isinstance(diagnosis, Mapping) else None
+    return counts if isinstance(counts, Mapping) else {}
+
+
+def evidence_line(report: Report) -> str | None:
+    """Where the evidence of how many of how many questions was lost; None where nothing says.
+
+    >>> funnel = [{"stage": "retrieval", "lost": 2, "kept": 10}, {"stage": "generation", "lost": 1, "kept": 9}]
+    >>> evidence_line({"diagnosis": {"funnel": funnel}})
+    'Evidence lost for 2 of 12 questions: Information search (retrieval) 2'
+    """
+    steps = [step for step in funnel_steps(report) if step["stage"] not in _AFTER_THE_EVIDENCE]
+    known = counts_of(report).get("known") or max((step["lost"] + (step["kept"] or 0) for step in steps), default=0)
+    if not known:
+        return None
+    losses = [(place_text(str(step["stage"])), step["lost"]) for step in steps if step["lost"]]
+    where = ", ".join(f"{place} {count}" for place, count in losses)
+    said = f"Evidence lost for {sum(count for _, count in losses)} of {known} questions"
+    return f"{said}: {where}" if where else said
+
+
+@dataclass(frozen=True)
+class FixFirst:
+    """The stage at which most failed questions were lost; the earliest where several lost as many.
+
+    failed  questions that failed, those lost at an unknown place included
+    ids     those that were lost at the stage, in the order of the report
+    """
+
+    stage: str
+    ids: tuple[str, ...]
+    failed: int
+    capped: bool
+
+    def __str__(self) -> str:
+        names = ", ".join(shown(name, 40) for name in self.ids[:_NAMED])
+        more = len(self.ids) - _NAMED
+        rest = f" and {more} more" if more > 0 else ""
+        count = f"{'at least ' if self.capped else ''}{len(self.ids)} of {self.failed} failed question"
+        return f"Fix first: {place_text(self.stage)}, {self._did(count + 's' * (self.failed != 1))}: {names}{rest}"
+
+    def _did(self, counted: str) -> str:
+        if self.stage == Stage.GENERATION:
+            return f"which gave the wrong answer to {counted}"
+        if self.stage == Stage.END_TO_END:
+            return f"where an error ended {counted}"
+        return f"which lost the evidence of {counted}"
+
+
+def fix_first(report: Report) -> FixFirst | None:
+    """What to mend first; None where no question failed, or where nobody knows where any was lost.
+
+    >>> verdicts = [{"id": "b03", "lost_at": "retrieval", "correct": False}, {"id": "b04", "correct": False}]
+    >>> print(fix_first({"queries": verdicts}))
+    Fix first: Information search (retrieval), which lost the evidence of 1 of 2 failed questions: b03
+    """
+    failed = failed_queries(report)
+    places: dict[str, list[str]] = {str(stage): [] for stage in Stage}
+    for row in failed:
+        places.setdefault(row["stage"], []).append(str(row["query_id"]))
+    places.pop(NOT_KNOWN, None)
+    stage = max(places, key=lambda name: len(places[name]))
+    if not places[stage]:
+        return None
+    listed = isinstance(report.get("queries"), list)
+    total = len(failed) if listed else max(len(failed), counts_of(report).get("failed") or 0)
+    return FixFirst(stage, tuple(places[stage]), total, not listed and len(places[stage]) >= _CAPPED)
+
+
+def loss_text(report: Report) -> str | None:
+    """Both of the above in one line; None where neither is known."""
+    said = [str(part) for part in (evidence_line(report), fix_first(report)) if part is not None]
+    return ". ".join(said) or None
+
+
+def little_text(report: Report) -> str | None:
+    """What to say beside a rating that stands on little; None where it stands on enough.
+
+    >>> little_text({"scorecard": {"overall": {"score": 90.0, "coverage": 0.12}}})
+    'the rating stands on 12% of what counts'
+    """
+    overall = (report.get("scorecard") or {}).get("overall") or {}
+    coverage = overall.get("coverage")
+    if overall.get("score") is None or coverage is None or coverage >= LITTLE:
+        return None
+    return f"the rating stands on {share_text(coverage)} of what counts"
+
+
+def alarms_text(report: Report) -> str | None:
+    """What needs no labels and should be 0, where it is measured and is not; None without any.
+
+    >>> alarms_text({"end_to_end": {"error_rate": 0.25}, "retrieval": {"summary": {"empty_rate": 0.0}}})
+    'errors 0.250'
+    """
+    values = [(name, key, value_of(report, stage, key)) for stage, key, name in _ALARMS]
+    return ", ".join(f"{name} {value_text(None, key, value)}" for name, key, value in values if value) or None
