@@ -126,7 +126,11 @@ class QueryTable:
         table._counts = _together([part._counts for part in tables], np.concatenate)
         if all("retrieved_grades" in vars(part) for part in tables):
             table.gold = Gold.joined([part.gold for part in tables])
-            table.retrieved_grades = np.concatenate([part.retrieved_grades for part in tables])
+            table.width = max(part.width for part in tables)
+            wide = [(0, 0), (0, table.width)]
+            table.retrieved_grades = np.concatenate(
+                [np.pad(part.retrieved_grades, wide)[:, : table.width] for part in tables]
+            )
         return table
 
     def prepare(self, slim: bool = False) -> QueryTable:
@@ -296,28 +300,38 @@ class QueryTable:
         found = (map(gold.get, ids, repeat(0.0)) for gold, ids in zip(self.gold.by_id, lists, strict=True))
         return Ragged(np.fromiter(chain.from_iterable(found), np.float64, int(offsets[-1])), offsets)
 
-    def grade_matrix(self, kind: str) -> Floats:
-        """(n, depth) the gold grade at each rank of the list; 0 where nothing relevant stands."""
+    @cached_property
+    def width(self) -> int:
+        """How many ranks hold anything: the longest list or the most gold, at least 1, at most the deepest cut-off.
+
+        What lies deeper adds nothing to any sum, so that K may be as large as it likes.
+        """
         depth = self.settings.depth
-        grades = self.grades_of(self.ranked(kind, depth))
-        matrix = np.zeros((len(self), depth))
+        lists = [self.returned(kind, depth) for kind in ("retrieved", "reranked") if self.has_list(kind).any()]
+        longest = (int(lengths.max()) for lengths in (*lists, self.gold.grades.lengths) if len(lengths))
+        return min(depth, max(1, *longest, 1))
+
+    def grade_matrix(self, kind: str) -> Floats:
+        """(n, width) the gold grade at each rank of the list; 0 where nothing relevant stands."""
+        grades = self.grades_of(self.ranked(kind, self.settings.depth))
+        matrix = np.zeros((len(self), self.width))
         matrix[grades.rows, grades.places] = grades.values
         return matrix
 
     @cached_property
     def retrieved_grades(self) -> Floats:
-        """(n, depth) grades of the retrieved chunks."""
+        """(n, width) grades of the retrieved chunks."""
         return self.grade_matrix("retrieved")
 
     @cached_property
     def reranked_grades(self) -> Floats:
-        """(n, depth) grades of the reranked chunks."""
+        """(n, width) grades of the reranked chunks."""
         return self.grade_matrix("reranked")
 
     @cached_property
     def ideal_grades(self) -> Floats:
-        """(n, depth) grades of the best order of all gold chunks."""
-        return self.gold.ideal(self.settings.depth)
+        """(n, width) grades of the best order of all gold chunks."""
+        return self.gold.ideal(self.width)
 
     @cached_property
     def relevant(self) -> NDArray[np.int64]:

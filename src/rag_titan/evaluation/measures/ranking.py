@@ -20,13 +20,15 @@ _EXACT_POWER = 512.0  # 2**grade is finite, and 2**grade - 1 keeps its digits, w
 _SUMMABLE, _SMALLER = 1e300, 2.0**-100  # linear gains beyond the first are made smaller, so that their sum is finite
 
 
-def precision(hits: Hits) -> Floats:
+def precision(hits: Hits, k: int | None = None) -> Floats:
     """(n,) share of the K ranks that hold a relevant item; divides by K however short the list is.
 
-    >>> precision(np.array([[True, False, False]]))
-    array([0.33333333])
+    k  K, where it lies deeper than the columns of `hits`; default: their number
+
+    >>> precision(np.array([[True, False, False]])), precision(np.array([[True, False, False]]), 10)
+    (array([0.33333333]), array([0.1]))
     """
-    return np.asarray(hits.sum(axis=1) / hits.shape[1])
+    return np.asarray(hits.sum(axis=1) / (hits.shape[1] if k is None else k))
 
 
 def recall(hits: Hits, relevant: Counts) -> Floats:

@@ -40,12 +40,12 @@ class RerankingInputs:
 
     @cached_property
     def after(self) -> Floats:
-        """(n, k) grades of the reranked list."""
+        """(n, at most k) grades of the reranked list."""
         return self.table.reranked_grades[:, : self.k]
 
     @cached_property
     def before(self) -> Floats:
-        """(n, k) grades of the retrieved list."""
+        """(n, at most k) grades of the retrieved list."""
         return self.table.retrieved_grades[:, : self.k]
 
     def _ndcg(self, grades: Floats) -> Floats:
@@ -66,7 +66,7 @@ class RerankingInputs:
         return np.where(self.paired, after - before, np.nan)
 
     def precision_gain(self) -> Floats:
-        after, before = (ranking.precision(grades >= self.level) for grades in (self.after, self.before))
+        after, before = (ranking.precision(grades >= self.level, self.k) for grades in (self.after, self.before))
         return np.where(self.paired, after - before, np.nan)
 
     def rank_change(self) -> Floats:

@@ -40,12 +40,12 @@ class RetrievalInputs:
 
     @cached_property
     def grades(self) -> Floats:
-        """(n, k) gold grades at each rank."""
+        """(n, at most k) gold grades at each rank."""
         return self.table.retrieved_grades[:, : self.k]
 
     @cached_property
     def hits(self) -> ranking.Hits:
-        """(n, k) True where a relevant chunk stands."""
+        """(n, at most k) True where a relevant chunk stands."""
         return self.grades >= self.table.settings.conventions.relevance_level
 
     @property
@@ -57,7 +57,7 @@ class RetrievalInputs:
         return np.where(self.unmeasured, np.nan, values)
 
     def precision(self) -> Floats:
-        return self.labelled(ranking.precision(self.hits))
+        return self.labelled(ranking.precision(self.hits, self.k))
 
     def recall(self) -> Floats:
         return self.labelled(ranking.recall(self.hits, self.table.relevant))
