@@ -131,6 +131,7 @@ TEXTS = st.one_of(
     st.sampled_from(["", "c1", "c2", "Leave is 25 days.", "1", "ä", "日本", "a\nb", '"', "\\", "\u2028"]),
     st.text(max_size=8),
 )
+ID_TEXTS = TEXTS.filter(bool)
 HOSTILE_TEXTS = st.one_of(TEXTS, st.sampled_from(["\ud800", "x\udc00y", "\x00", "1e3", "null"]))
 NUMBERS = st.one_of(st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False))
 HOSTILE_NUMBERS = st.one_of(st.floats(), st.sampled_from([10**400, -(10**400), 2**53, 2**63, 10**50, 1e308]), NUMBERS)
@@ -138,7 +139,7 @@ SPANS = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: {"sta
 EVIDENCE = st.one_of(
     TEXTS,
     SPANS,
-    st.fixed_dictionaries({"quote": TEXTS}, optional={"occurrence": st.integers(1, 3), "doc_id": TEXTS}),
+    st.fixed_dictionaries({"quote": TEXTS}, optional={"occurrence": st.integers(1, 3), "doc_id": ID_TEXTS}),
     st.lists(st.one_of(TEXTS, SPANS), max_size=2).map(lambda options: {"any_of": options}),
 )
 
@@ -160,7 +161,7 @@ def _valid(ids: st.SearchStrategy[Any]) -> dict[str, st.SearchStrategy[Any]]:
         ),
         st.one_of(TEXTS, NUMBERS): "timestamp",
         st.dictionaries(TEXTS, st.one_of(TEXTS, NUMBERS, st.booleans(), st.none()), max_size=2): "tags",
-        st.dictionaries(TEXTS, NUMBERS, max_size=3): "relevance",
+        st.dictionaries(ID_TEXTS, NUMBERS, max_size=3): "relevance",
         st.lists(st.one_of(NUMBERS, st.none()), max_size=3): "retrieved_scores",
         st.lists(EVIDENCE, max_size=3): "expected_evidence",
         st.lists(
@@ -185,9 +186,9 @@ UNKNOWN_KEYS = st.one_of(
 
 def query_records() -> st.SearchStrategy[dict[str, Any]]:
     """Valid records of queries, with some keys that the format does not know; the id is "q"."""
-    known = st.fixed_dictionaries({"id": st.just("q")}, optional=_valid(TEXTS))
+    known = st.fixed_dictionaries({"id": st.just("q")}, optional=_valid(ID_TEXTS))
     unknown = st.dictionaries(
-        UNKNOWN_KEYS.filter(lambda key: key not in _valid(TEXTS) and key != "id"), json_values(), max_size=2
+        UNKNOWN_KEYS.filter(lambda key: key not in _valid(ID_TEXTS) and key != "id"), json_values(), max_size=2
     )
     return st.tuples(known, unknown).map(lambda parts: {**parts[1], **parts[0]})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import datetime
 from decimal import Decimal
@@ -15,9 +16,11 @@ from tests.strategies import hostile_records
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.cleaning import clean_anything, clean_record, cleaners_of, near_name
+from rag_titan.evaluation.data.decoding import QUERIES, Intake, RecordDecoder
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.data.records import Chunk, Inputs, Query
+from rag_titan.evaluation.data.vectors import vector_table
 
 
 class Colour(StrEnum):
@@ -45,7 +48,7 @@ def refused(**keys: Any) -> str:
     ("given_id", "text"),
     [
         (7, "7"), (-7, "-7"), (7.0, "7"), (np.int64(7), "7"), (np.float32(7), "7"), (Decimal(7), "7"),
-        (np.str_("7"), "7"), ("07", "07"), ("7.0", "7.0"), ("", ""),
+        (np.str_("7"), "7"), ("07", "07"), ("7.0", "7.0"),
         (Colour.RED, "red"), (Level.HIGH, "3"), (2**53, str(2**53)), ("ä", "ä"),
     ],
 )  # fmt: skip
@@ -278,3 +281,33 @@ def _is_clean(query: Query) -> None:
     for name in ("answer", "question", "error"):
         (getattr(query, name) or "").encode()
     assert all(math.isfinite(grade) for grade in (query.relevance or {}).values())
+
+
+EMPTY_IDS: list[tuple[dict[str, Any], str]] = [
+    ({"id": ""}, "id"),
+    ({"id": "q", "retrieved_ids": ["a", ""]}, "retrieved_ids[1]"),
+    ({"id": "q", "retrieved_ids": ["ä", ""]}, "retrieved_ids[1]"),
+    ({"id": "q", "relevance": {"a": 1, "": 2}}, 'relevance[""]'),
+    ({"id": "q", "expected_evidence": [{"quote": "x", "doc_id": ""}]}, "expected_evidence[0].doc_id"),
+]
+
+
+@pytest.mark.parametrize(("record", "where"), EMPTY_IDS)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_empty_text_is_no_id(record: dict[str, Any], where: str, as_json: bool) -> None:
+    decoder = RecordDecoder(QUERIES, lambda number: Place("line 1", ": "), Intake())
+    told = f"line 1: {where}: must be an id (text or whole number), got an empty text. Remove it, or write the id."
+    with pytest.raises(DatasetError) as caught:
+        decoder.lines(json.dumps(record).encode(), 1) if as_json else decoder.values([record], 1)
+    assert str(caught.value) == told
+
+
+def test_an_empty_text_is_no_id_of_a_vector() -> None:
+    for key, ids in (("indexed_ids", ["a", ""]), ("index_results", {"q": [""]}), ("vectors", {"": [1.0]})):
+        whole = {"vectors": {"a": [1.0]}, "query_vectors": {"q": [1.0]}, key: ids}
+        with pytest.raises(DatasetError, match=rf"^embeddings\.{key}.*must be an id .*, got an empty text"):
+            vector_table(whole)
+
+
+def test_a_tag_may_have_any_name() -> None:
+    assert clean_record(Query, {"id": "q", "tags": {"": "x"}}, Place("q")).tags == {"": "x"}

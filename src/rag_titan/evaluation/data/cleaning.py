@@ -115,7 +115,7 @@ def _cleaner(annotation: Any, meta: Meta | None = None) -> Clean:
     if origin is list:
         return _list_of(args[0])
     if origin is dict:
-        return _mapping_of(_cleaner(args[1]))
+        return _mapping_of(_cleaner(args[1]), ids=get_origin(args[0]) is Annotated)
     if origin is tuple:
         return _tuple_of([_cleaner(arg) for arg in args])
     if annotation is Any:
@@ -163,12 +163,14 @@ def clean_id(value: Any, place: Place) -> str:
     """
     value = plain(value)
     kind = type(value)
-    if kind is str:
+    if kind is str and value:
         return value if value.isascii() else _encodable(value, place)
     if kind is int and abs(value) < 10**SHOWN:
         return str(value)
     if kind is float and value.is_integer() and abs(value) < EXACT:
         return str(int(value))
+    if value == "":
+        raise place.error("must be an id (text or whole number), got an empty text. Remove it, or write the id.")
     end = " Remove it." if value is None else " Write it as text." if kind in (int, float) else ""
     raise place.error(f"must be an id (text or whole number), got {shown(value)}.{end}")
 
@@ -271,7 +273,7 @@ def _list_of(annotation: Any) -> Clean:
     def clean(value: Any, place: Place) -> list[Any]:
         value = _as_list(value, place)
         kinds = set(map(type, value))
-        if kinds == {str} and holds_texts and "".join(value).isascii():
+        if kinds == {str} and holds_texts and "".join(value).isascii() and not (holds_ids and "" in value):
             return list(value)
         if kinds == {int} and holds_ids and min(value) > -EXACT and max(value) < EXACT:
             return list(map(str, value))
@@ -290,7 +292,7 @@ def _tuple_of(items: list[Clean]) -> Clean:
     return clean
 
 
-def _mapping_of(item: Clean) -> Clean:
+def _mapping_of(item: Clean, ids: bool) -> Clean:
     def clean(value: Any, place: Place) -> dict[str, Any]:
         value = plain(value)
         if not isinstance(value, dict):
@@ -299,7 +301,7 @@ def _mapping_of(item: Clean) -> Clean:
             return dict(zip(value, map(float, value.values()), strict=True))
         kept: dict[str, Any] = {}
         for key, v in value.items():
-            name = clean_id(key, place.key(key))
+            name = clean_id(key, place.key(key)) if ids or key != "" else ""  # a tag may have any name
             if name in kept:
                 raise place.key(name).error("must stand there once; the whole number and the text are the same id.")
             kept[name] = item(v, place.key(name))
@@ -311,7 +313,7 @@ def _mapping_of(item: Clean) -> Clean:
 def _all_plain(grades: dict[Any, Any]) -> bool:
     """True when nothing has to be said about any of the grades, as nearly always."""
     kinds = set(map(type, grades.values()))
-    if set(map(type, grades)) != {str} or not kinds <= {int, float} or not "".join(grades).isascii():
+    if set(map(type, grades)) != {str} or "" in grades or not kinds <= {int, float} or not "".join(grades).isascii():
         return False
     return all(-EXACT < grade < EXACT for grade in grades.values())
 

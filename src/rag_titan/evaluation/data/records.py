@@ -15,7 +15,9 @@ ID = "id"
 GRADE = "grade"
 SLICE = "slice"
 
-Id = Annotated[str, Meta(description="an id; a whole number means the same as its digits", extra={"role": ID})]
+Id = Annotated[
+    str, Meta(min_length=1, description="an id; a whole number means the same as its digits", extra={"role": ID})
+]
 Grade = Annotated[float, Meta(extra={"role": GRADE})]
 Ids = list[Id]
 EXACT = 2**53  # up to here a float64 holds every whole number

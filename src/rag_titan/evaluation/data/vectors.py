@@ -264,7 +264,7 @@ def _listed(where: str, given: Any) -> list[Any]:
 
 def _ids(where: str, given: Any) -> list[str]:
     ids = _listed(where, given)
-    return [x if type(x) is str and x.isascii() else _id(f"{where}[{i}]", x) for i, x in enumerate(ids)]
+    return [x if type(x) is str and x and x.isascii() else _id(f"{where}[{i}]", x) for i, x in enumerate(ids)]
 
 
 def _lists(key: str, given: Any, query_ids: Sequence[str], notices: Notices) -> Lists:
