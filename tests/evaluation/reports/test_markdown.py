@@ -88,6 +88,16 @@ def test_a_stage_table_says_on_what_a_value_stands_and_what_is_not_measured(repo
     assert "Not evaluated, because context_ids was not passed." in stages
 
 
+def test_further_cutoffs_stand_beside_k(report: dict[str, Any]) -> None:
+    report["retrieval"]["at"] = {"10": {"recall_at_k": 0.75}, "1": {"recall_at_k": None}}
+    text = markdown(report)
+    assert "At further cut-offs:" in text
+    assert re.search(r"\| Metric +\| K = 1 \| K = 5 \| K = 10 \|", text)
+    assert re.search(r"\| Recall@K +\| +– \| 0.500 \| +0.750 \|", text)
+    check_tables(text)
+    assert "At further cut-offs" not in markdown({**report, "retrieval": {"summary": {"recall_at_k": 0.5}, "at": {}}})
+
+
 def test_errors_are_said_first(report: dict[str, Any]) -> None:
     report["diagnosis"]["counts"]["errors"] = 2
     assert "**2 of 3 questions got no answer because of an error.**" in markdown(report).partition("## ")[0]

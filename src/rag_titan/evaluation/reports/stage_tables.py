@@ -28,6 +28,7 @@ def tables(report: Report, rows: Rows) -> list[str]:
         of_stage = [row for row in rows if row.stage == stage]
         if of_stage and stage in report:
             lines += ["", f"### {label_of(stage)} ({stage})", "", *_stage(report, stage, of_stage)]
+            lines += _cutoffs(report, stage, of_stage)
     return lines if len(lines) > 1 else []
 
 
@@ -57,6 +58,26 @@ def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
     shown_table = table(header, cells, right=(2, 3)) if cells else ["Nothing could be measured."]
     missing = _missing(unmeasured, detail, meta)
     return [*shown_table, *([""] if missing else []), *missing]
+
+
+def _cutoffs(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
+    """A table of the metrics at further cut-offs, beside K; nothing where there are none."""
+    part, k = report.get(stage), (report.get("meta") or {}).get("k")
+    at = part.get("at") if isinstance(part, Mapping) else None
+    if not isinstance(at, Mapping) or not at:
+        return []
+    columns: dict[int, Mapping[str, Any]] = {int(cut): values for cut, values in at.items()}
+    if isinstance(k, int):
+        columns[k] = stage_values(report, stage)
+    cuts = sorted(columns)
+    shown = [row for row in rows if "@K" in row.title and any(row.key in at[cut] for cut in at)]
+    cells = [[row.title, *(value_text(row, row.key, columns[cut].get(row.key)) for cut in cuts)] for row in shown]
+    return [
+        "",
+        "At further cut-offs:",
+        "",
+        *table(["Metric", *(f"K = {cut}" for cut in cuts)], cells, range(1, len(cuts) + 1)),
+    ]
 
 
 def _scored(score: float | None) -> str:
