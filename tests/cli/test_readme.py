@@ -33,13 +33,22 @@ def printed(code: str) -> list[str]:
 
 
 def test_the_quick_start_prints_what_its_comments_say() -> None:
-    (code,) = blocks(README, "python")
+    code, _ = blocks(README, "python")
     first, second, third, *failed = printed(code)
     assert (first, second, third) == ("0.5", "0.5", "Provisional")
     assert re.findall(r"# (\S+?),", code)[-3:] == ["0.5", "0.5", "Provisional"]
     assert len(failed) == 1
     assert failed[0].startswith("q1 generation ")
     assert "500" in failed[0]
+
+
+def test_the_single_stage_and_the_comparison_print_what_their_comments_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, code = blocks(README, "python")
+    assert printed(code) == re.findall(r"# ([\w.]+), ", code) == ["1.0", "True"]
+    assert "worse" in Path("report.md").read_text()
 
 
 @pytest.fixture
