@@ -37,7 +37,7 @@ from rag_titan.evaluation.stages.stage import StageTally, item_keys, measure, pe
 SCHEMA = 1
 DEEPEST = 10**9  # far beyond every ranking, and still a number that arrays can hold
 BATCH = 4096  # queries that are computed at once: large enough for the arrays
-HOT = 128  # queries that are read at once: small enough for the processor's cache
+HOT = 256  # queries that are read at once: small enough for the processor's cache
 Progress = Callable[[int], None]
 
 
