@@ -129,3 +129,16 @@ def test_what_is_no_row(metrics: Any, told: str) -> None:
     with pytest.raises(SettingsError) as caught:
         RAGEvaluator(metrics=metrics)
     assert str(caught.value) == told
+
+
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ([np.nan, np.nan], "not measured: undefined (0/0)"),
+        ([np.nan, 0.5], "measured for 1 of 2; undefined (0/0) elsewhere"),
+        ([0.5, 0.5], None),
+    ],
+)
+def test_the_reason_of_a_row_that_needs_nothing(returned: list[float], reason: str | None) -> None:
+    report = RAGEvaluator(metrics=[mine(lambda _: returned, needs=())]).evaluate(queries=QUERIES)
+    assert report["retrieval"]["detail"]["mine"]["reason"] == reason

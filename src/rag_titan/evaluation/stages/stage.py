@@ -156,6 +156,8 @@ class StageTally:
         if not of:
             return f"not measured, because there is no {row.per}"
         needs = " and ".join(need.replace("|", " or ") for need in row.needs)
+        if not needs:  # a row of the caller's own may need nothing that has a name
+            return "not measured: undefined (0/0)" if not n else f"measured for {n} of {of}; undefined (0/0) elsewhere"
         if not n:
             return f"not measured: undefined (0/0), or no {row.per} has {needs} together"
         return f"measured for {n} of {of}; the others lack {needs}, or it is undefined (0/0) there"
