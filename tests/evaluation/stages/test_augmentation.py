@@ -12,6 +12,7 @@ from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Chunk, Query
 from rag_titan.evaluation.data.tables import QueryTable, Settings
+from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.stages.augmentation import METRICS, AugmentationInputs
 from rag_titan.evaluation.stages.stage import measure, per_query_rows
 
@@ -162,3 +163,13 @@ def test_the_order_of_the_queries_changes_nothing() -> None:
     ]
     forth, back = values(*queries)[0], values(*queries[::-1])[0][::-1]
     assert [{**row, "id": ""} for row in forth] == [{**row, "id": ""} for row in back]
+
+
+@pytest.mark.parametrize("stages", [None, ["generation"], ["augmentation"], ["generation", "augmentation"]])
+@pytest.mark.parametrize("documents", [{}, {"document_text": TEXT}])
+def test_a_context_chunk_without_text_is_told_once(stages: Any, documents: dict[str, Any]) -> None:
+    query = {"id": "q1", "answer": "At dawn.", "context_ids": ["a", "bare"]}
+    chunks = [{"id": "a", "text": PARTS["a"]}, {"id": "bare"}]
+    report = RAGEvaluator(stages=stages).evaluate(chunks, [query], **documents)
+    (told,) = [warning for warning in report["warnings"] if "q1" in warning]
+    assert "`context_ids` name a chunk that is unknown or has no text or sure place: query q1 (bare)." in told

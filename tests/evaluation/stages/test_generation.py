@@ -166,7 +166,7 @@ def test_grounding_is_the_share_of_words_that_the_context_has() -> None:
     )
     assert some.grounding().tolist() == approx(0.8, 0.8, NAN, NAN, 0, 0, NAN, NAN, NAN)
     (notice,) = some.table.notices.texts()
-    assert notice.endswith("for query q2, q3.")
+    assert "query q2 (k3), q3 (ghost)." in notice
 
 
 def test_without_a_chunk_table_context_ids_are_no_context_and_no_warning() -> None:
@@ -243,3 +243,19 @@ def test_contexts_are_looked_through_in_blocks(monkeypatch: pytest.MonkeyPatch) 
     whole = values(*queries)["context_grounding"]
     monkeypatch.setattr(generation, "_BLOCK", 2)
     assert values(*queries)["context_grounding"] == whole == approx(1 / 3, 2 / 3, 2 / 3, 2 / 3, 2 / 3)
+
+
+def test_an_answer_to_what_cannot_be_answered_needs_a_word_on_whether_it_refused() -> None:
+    some = inputs(
+        {"answerable": False, "answer": "I do not know."},
+        {"answerable": False, "answer": "x", "abstained": False},
+        {"answerable": False, "answer": "x", "task_success": True},
+        {"answerable": False},
+        {"answerable": True, "answer": "x"},
+        {"answerable": False, "answer": "Green."},
+    )
+    measure(METRICS, some)
+    assert some.table.notices.texts() == [
+        "query q0, q5: unanswerable and answered, but `abstained` is not given, so nobody can say whether that is "
+        "right; log it."
+    ]

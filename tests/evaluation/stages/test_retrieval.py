@@ -13,6 +13,7 @@ from tests.strategies import World, worlds
 
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import QueryTable, Settings
+from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.stages.retrieval import METRICS, RetrievalInputs
 from rag_titan.evaluation.stages.stage import measure
 
@@ -128,3 +129,28 @@ def test_times_that_are_not_finite_or_negative_are_left_out() -> None:
     got = values([{"id": f"q{i}", "retrieval_latency_ms": t} for i, t in enumerate(times)])
     np.testing.assert_array_equal(got["p95_latency_ms"], [100.0, 300.0, *[np.nan] * 4])
     assert np.isnan(got["search_p95_latency_ms"]).all()
+
+
+def test_a_chunk_that_leaves_the_token_metrics_unmeasured_is_named() -> None:
+    queries = [
+        {"id": "q1", "expected_evidence": ["at dawn"], "retrieved_ids": ["a", "x9", "x8"]},
+        {"id": "q2", "expected_evidence": ["at dawn"], "retrieved_ids": ["a", "b"]},
+        {"id": "q3", "expected_evidence": ["at dawn"], "retrieved_ids": ["a", "bare"]},
+        {"id": "q4", "retrieved_ids": ["x9"]},
+        {"id": "q5", "expected_evidence": ["at dawn"], "retrieved_ids": ["a", "b", "a", "b", "x9"]},
+    ]
+    text = "Ships sail at dawn. Dogs stay outside."
+    inputs: dict[str, Any] = {
+        "chunks": [{"id": "a", "text": text[:20]}, {"id": "b", "text": text[20:]}, {"id": "bare"}], "queries": queries,
+    }  # fmt: skip
+    told = (
+        "`retrieved_ids` name a chunk that is unknown or has no text or sure place: query q1 (x9), q3 (bare). "
+        "What it found of the evidence is not measured."
+    )
+    for documents in ({"document_text": text}, {}):
+        report = RAGEvaluator(k=2).evaluate(**inputs, **documents)
+        assert [w for w in report["warnings"] if "`retrieved_ids`" in w] == [told]
+        complete = [row["complete_evidence_recall"] for row in report["retrieval"]["per_query"]]
+        assert complete == [None, 1.0, None, None, 1.0]
+    del inputs["chunks"]
+    assert not [w for w in RAGEvaluator(k=2).evaluate(**inputs)["warnings"] if "`retrieved_ids`" in w]

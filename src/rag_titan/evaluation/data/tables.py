@@ -367,10 +367,7 @@ class QueryTable:
     def contexts(self) -> Contexts:
         """The text that the model was given, as far as it is known."""
         ids = [c if self.corpus.given or not c else None for c in self.lists("context")]
-        contexts = Contexts(self.column("context"), ids, self.corpus.text_of, self.vocabulary)
-        sentence = "the text of a chunk in `context_ids` is not known, so grounding is not measured, for query {ids}."
-        self.notices.add(sentence, [self.ids[i] for i in np.flatnonzero(contexts.wordless).tolist()])
-        return contexts
+        return Contexts(self.column("context"), ids, self.corpus.text_of, self.vocabulary)
 
 
 def _labels(graded: Mapping[str, float] | None, plain: Sequence[str] | None) -> Mapping[str, float]:

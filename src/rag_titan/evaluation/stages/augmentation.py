@@ -16,6 +16,7 @@ from rag_titan.evaluation.measures.intervals import Intervals, edge_placement
 from rag_titan.evaluation.measures.ragged import Ragged
 from rag_titan.evaluation.measures.text import ratio
 from rag_titan.evaluation.metric import FAULT_RATE, RATE, SIZE, Floats, Kind, Metric, Stage
+from rag_titan.evaluation.stages.strangers import tell_strangers
 
 PRESENT = ("context_ids", "context")
 Mask = NDArray[np.bool_]
@@ -44,12 +45,9 @@ class AugmentationInputs:
     @cached_property
     def clear(self) -> Mask:
         """(n,) True where `context_ids` were given and everything is known of all of their chunks."""
-        spans = self.table.spans
-        if self.table.corpus.given:
-            sentence = "`context_ids` name a chunk that is unknown or has no text or sure place: query {ids}. "
-            strangers = spans.strangers(self.lists, self._ids, self.table.ids)
-            self.table.notices.add(sentence + "Its context is measured in part, or not at all.", strangers)
-        clear: Mask = self.table.has_list("context") & (self.lists.sums(spans.unclear(self.lists)) == 0)
+        tell_strangers(self.table, "context", self.lists, self._ids, "Its context is measured in part, or not at all.")
+        unclear = self.lists.sums(self.table.spans.unclear(self.lists)) > 0
+        clear: Mask = self.table.has_list("context") & ~unclear
         return clear
 
     @cached_property

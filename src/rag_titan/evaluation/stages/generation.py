@@ -15,6 +15,7 @@ from rag_titan.evaluation.measures import text
 from rag_titan.evaluation.measures.latency import inter_token_ms
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
+from rag_titan.evaluation.stages.augmentation import AugmentationInputs
 
 PRESENT = (
     "answer",
@@ -130,6 +131,13 @@ class GenerationInputs:
 
     def abstention(self) -> Floats:
         answerable, abstained = self.table.flags("answerable"), self.table.flags("abstained")
+        told = self.table.given("abstained") | self.table.given("task_success")
+        unsure = np.flatnonzero((answerable == 0) & self.table.given("answer") & ~told).tolist()
+        sentence = (
+            "query {ids}: unanswerable and answered, but `abstained` is not given, so nobody can say whether that is "
+            "right; log it."
+        )
+        self.table.notices.add(sentence, [self.table.ids[i] for i in unsure])
         return np.where(np.isnan(answerable + abstained), np.nan, answerable != abstained)
 
     def refused(self) -> Floats:
@@ -140,6 +148,8 @@ class GenerationInputs:
         values = np.full(len(self.table), np.nan)
         contexts = self.table.contexts
         rows = np.flatnonzero(self.table.answers.given & contexts.known)
+        if contexts.wordless.any():
+            _ = AugmentationInputs(self.table).clear  # says of which chunk no text is known
         if not len(rows):
             return values
         for start, stop in text.blocks(contexts.sizes(rows), _BLOCK):

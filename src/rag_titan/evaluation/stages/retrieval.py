@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.spans import ListScores
-from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.data.tables import NO_IDS, QueryTable
 from rag_titan.evaluation.measures import ranking
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
+from rag_titan.evaluation.stages.strangers import tell_strangers
 
 PRESENT = ("retrieved_ids", "retrieved_texts", "retrieval_latency_ms", "embedding_latency_ms", "search_latency_ms")
 
@@ -86,7 +87,17 @@ class RetrievalInputs:
         if not self.table.given("expected_evidence").any():
             return None
         lists = self.table.codes(self.table.ranked("retrieved", self.k))
+        if self.table.spans.unclear(lists).any():
+            self._tell_strangers()
         return self.table.spans.scores(lists, self.table.has_list("retrieved"))
+
+    def _tell_strangers(self) -> None:
+        """A notice names the queries with evidence of which a chunk of the top k cannot be judged, and that chunk."""
+        labelled = np.diff(self.table.spans.evidence.items) > 0
+        ranked = self.table.ranked("retrieved", self.k)
+        ids = [some if wanted else NO_IDS for some, wanted in zip(ranked, labelled.tolist(), strict=True)]
+        effect = "What it found of the evidence is not measured."
+        tell_strangers(self.table, "retrieved", self.table.codes(ids), ids, effect)
 
     def token_recall(self) -> Floats:
         return self._nothing if self.scores is None else self.scores.recall
