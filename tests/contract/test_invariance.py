@@ -6,6 +6,8 @@ import copy
 import json
 import pickle
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract.rich_dataset import rich_dataset
-from tests.strategies import World, worlds
+from tests.strategies import World, datasets, worlds
 
 from rag_titan.evaluation import RAGEvaluator, evaluator
 from rag_titan.evaluation.data.dataset import dataset_from
@@ -41,6 +43,15 @@ def evaluated(dataset: dict[str, Any], **options: Any) -> dict[str, Any]:
     return timeless(RAGEvaluator(k=3, also_at=(1, 5), **options).evaluate(**dataset))
 
 
+@contextmanager
+def batches_of(read: int, computed: int) -> Iterator[None]:
+    """As many queries are read at once, and about as many are computed at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluator, "HOT", read)
+        patch.setattr(evaluator, "BATCH", computed)
+        yield
+
+
 def text(report: dict[str, Any]) -> str:
     return json.dumps(by_id(report), sort_keys=True, allow_nan=False)
 
@@ -61,13 +72,14 @@ def test_the_order_of_the_queries_changes_no_digit(dataset: dict[str, Any], seed
     assert text(evaluated(mixed)) == text(evaluated(dataset))
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 22, 1000])
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 5), (2, 2), (7, 7), (5, 12), (22, 22), (1000, 1000)])
+@pytest.mark.parametrize("per_query", ["report", None])
 def test_the_size_of_the_batches_changes_no_digit(
-    dataset: dict[str, Any], size: int, monkeypatch: pytest.MonkeyPatch
+    dataset: dict[str, Any], sizes: tuple[int, int], per_query: str | None
 ) -> None:
-    whole = evaluated(dataset)
-    monkeypatch.setattr(evaluator, "BATCH", size)
-    assert json.dumps(evaluated(dataset)) == json.dumps(whole)
+    whole = evaluated({**dataset, "per_query": per_query})
+    with batches_of(*sizes):
+        assert json.dumps(evaluated({**dataset, "per_query": per_query})) == json.dumps(whole)
 
 
 def test_the_same_data_give_the_same_report_byte_for_byte(
@@ -148,13 +160,44 @@ def test_without_lists_per_query_the_rest_is_the_same(dataset: dict[str, Any]) -
         assert short[key] == full[key]
 
 
+SIZES = st.sampled_from([(1, 1), (1, 3), (2, 2), (3, 3)])
+
+
 @settings(max_examples=25)
-@given(world=worlds(queries=6), size=st.integers(1, 3), seed=st.randoms(use_true_random=False))
-def test_random_worlds_in_any_order_and_any_batches(world: World, size: int, seed: random.Random) -> None:
+@given(world=worlds(queries=6), sizes=SIZES, seed=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("per_query", ["report", None])
+def test_random_worlds_in_any_order_and_any_batches(
+    per_query: str | None, world: World, sizes: tuple[int, int], seed: random.Random
+) -> None:
     mixed = list(world.queries)
     seed.shuffle(mixed)
-    rest = {"documents": world.documents, "chunks": world.chunks}
+    rest = {"documents": world.documents, "chunks": world.chunks, "per_query": per_query}
     whole = text(evaluated({**rest, "queries": world.queries}))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluator, "BATCH", size)
+    with batches_of(*sizes):
         assert text(evaluated({**rest, "queries": mixed})) == whole
+
+
+@settings(max_examples=50)
+@given(dataset=datasets(hostile=False), sizes=SIZES)
+@pytest.mark.parametrize("per_query", ["report", None])
+def test_random_datasets_in_any_order_and_any_batches(
+    per_query: str | None, dataset: dict[str, Any], sizes: tuple[int, int]
+) -> None:
+    whole = text(evaluated({**dataset, "per_query": per_query}))
+    with batches_of(*sizes):
+        turned = {**dataset, "queries": dataset["queries"][::-1], "per_query": per_query}
+        assert text(evaluated(turned)) == whole
+
+
+@settings(max_examples=50)
+@given(dataset=datasets(hostile=False))
+def test_random_datasets_without_lists_per_query_give_the_same_report(dataset: dict[str, Any]) -> None:
+    full, short = evaluated(dataset), evaluated({**dataset, "per_query": None})
+    assert text(without_lists(full)) == text(short)
+
+
+def without_lists(node: Any) -> Any:
+    """The report as it is when nobody wants lists per query."""
+    if isinstance(node, dict):
+        return {key: without_lists(value) for key, value in node.items() if not (key in LISTS and type(value) is list)}
+    return node

@@ -76,7 +76,7 @@ class Partial:
     queries, given  how many queries, and how many of them carry each key that a metric may wait for
     stages, at      tallies of the stages, and of the @K rows of retrieval at further cut-offs
     rows, verdicts  lists per query (empty when they are not wanted); a row of a stage of which a batch has no data
-                    holds the id alone
+                    holds no more than the id and what needs no input
     gold_ids        gold chunk ids counted: all, and those that the chunk table has
     asked, gold     fingerprints of the questions, and of what a person wrote about them
     """
@@ -132,7 +132,7 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         and plan.corpus.given
         and table.given("expected_evidence").any()
     ):
-        _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table)
+        _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table, plan)
     _add_verdicts(partial, table, plan)
     _count_given(partial, table, plan)
     _count_gold(partial, table, plan)
@@ -144,13 +144,17 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
 def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, plan: Plan) -> None:
     kind = QUERY_STAGES[stage]
     cut = cut_rows(rows) if stage is Stage.RETRIEVAL else ()
+    inputs = kind.inputs(table)
     if not any(table.given(key).any() for key in kind.present):
-        partial.stages[stage] = StageTally.unmeasured(rows, len(table))
+        free = tuple(row for row in rows if not row.needs)  # another batch may have what makes the stage present
+        values = measure(free, inputs)
+        partial.stages[stage] = StageTally.unmeasured([row for row in rows if row.needs], len(table)).merge(
+            StageTally.tally(free, values, present=False)
+        )
         partial.at.update((k, StageTally.unmeasured(cut, len(table))) for k in plan.settings.also_at if cut)
         if plan.keep_rows:
-            partial.rows[stage] = [{"id": query_id} for query_id in table.ids]
+            partial.rows[stage] = per_query_rows(free, values, table.ids)
         return
-    inputs = kind.inputs(table)
     values = measure(rows, inputs)
     partial.stages[stage] = StageTally.tally(rows, values)
     partial.at.update((k, StageTally.tally(cut, measure(cut, inputs.at(k)))) for k in plan.settings.also_at if cut)
@@ -163,10 +167,10 @@ def cut_rows(rows: Rows) -> Rows:
     return tuple(row for row in rows if row.key.endswith("_at_k"))
 
 
-def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable) -> None:
+def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable, plan: Plan) -> None:
     """The rows of the chunking stage that ask what stays whole, over the quotes of these queries."""
     asked = tuple(row for row in rows if row.key in chunking.EVIDENCE_KEYS)
-    inputs = chunking.ChunkingInputs(table.corpus.layout, evidence=table.spans.evidence, strict=False)
+    inputs = chunking.ChunkingInputs(plan.corpus.layout, evidence=table.spans.evidence, strict=False)
     partial.stages[Stage.CHUNKING] = StageTally.tally(asked, measure(asked, inputs), reasons=inputs.reasons())
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.evaluation.diagnosis.logs import verdicts_of
 
 from rag_titan.evaluation.diagnosis.reasons import reasons
-from rag_titan.evaluation.diagnosis.verdicts import EXAMPLES, PLACES, VerdictTally
+from rag_titan.evaluation.diagnosis.verdicts import PLACES, VerdictTally
 
 QUOTE, GOLD = {"expected_evidence": ["costs 12 euros"]}, {"expected_chunk_ids": ["parking"]}
 FOUND, MISSED = {"context_ids": ["parking"]}, {"context_ids": ["canteen"]}
@@ -154,9 +154,9 @@ def test_merging_batches_in_any_order_equals_the_whole(queries: list[dict[str, A
 
 
 def test_the_examples_are_the_hundred_smallest_ids() -> None:
-    queries = [{"id": f"q{i:03}", **GOLD, **MISSED, **WRONG} for i in range(EXAMPLES + 7)]
+    queries = [{"id": f"q{i:03}", **GOLD, **MISSED, **WRONG} for i in range(107)]
     halves = [VerdictTally.of(verdicts_of(part)) for part in (queries[60:], queries[:60])]
-    assert halves[0].merge(halves[1]).report()["examples"] == {"augmentation": [q["id"] for q in queries[:EXAMPLES]]}
+    assert halves[0].merge(halves[1]).report()["examples"] == {"augmentation": [q["id"] for q in queries[:100]]}
 
 
 def test_the_funnel_says_how_many_came_and_how_many_were_lost() -> None:
