@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -181,7 +182,8 @@ def chunk_fingerprint(chunks: Iterable[Chunk]) -> Fingerprint:
 
 def query_fingerprint(ids: Sequence[str], questions: Sequence[str | None]) -> Fingerprint:
     """Of which questions were asked: their ids and texts."""
-    return Fingerprint.of(_record_hashes(zip(ids, questions, strict=True)))
+    asked = text_hashes(["" if question is None else question for question in questions])
+    return Fingerprint.of(_mixed(text_hashes(ids) * _ODD ^ asked))
 
 
 def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]]) -> Fingerprint:
@@ -195,10 +197,29 @@ def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]])
         values = column(name)
         missing = values.count(None)
         if missing < len(values):
-            owners = hashed if not missing else hashed[[value is not None for value in values]]
-            hashes = _record_hashes([_as_set(value) for value in values if value is not None])
-            total = total.merge(Fingerprint.of(_mixed(hashes ^ ((owners ^ salt) * _ODD))))
+            owners = (hashed ^ salt) * _ODD
+            if missing:
+                owners = owners[[value is not None for value in values]]
+                values = [value for value in values if value is not None]
+            items, counts = _item_hashes(values)
+            total = total.merge(Fingerprint.of(_mixed(owners)))  # that it was given, were it empty
+            total = total.merge(Fingerprint.of(_mixed(items ^ np.repeat(owners, counts))))
     return total
+
+
+def _item_hashes(values: Sequence[Any]) -> tuple[Hashes, Ints]:
+    """One hash for each item of each value, and (n,) how many items each value has."""
+    kinds = set(map(type, values))
+    if kinds == {dict}:
+        grades = np.fromiter(chain.from_iterable(value.values() for value in values), np.float64)
+        keys = text_hashes(list(chain.from_iterable(values)))
+        return _mixed(keys ^ (grades + 0.0).view(np.uint64)), np.fromiter(map(len, values), np.int64, len(values))
+    if kinds == {list}:
+        sets = [_as_set(value) for value in values]
+        flat = list(chain.from_iterable(sets))
+        if set(map(type, flat)) <= {str}:
+            return text_hashes(flat), np.fromiter(map(len, sets), np.int64, len(values))
+    return _record_hashes(map(_as_set, values)), np.ones(len(values), dtype=np.int64)
 
 
 def _as_set(value: Any) -> Any:
