@@ -91,6 +91,7 @@ def test_a_project_without_the_table_sets_nothing(tmp_path: Path, text: str) -> 
         (f"k = {2**63}", "k: must be a whole number from 1 to 1000000000, got 9223372036854775808."),
         (f"k = {'9' * 5000}", "must be TOML as a config file has it"),
         ("x = " + "[" * 50_000, "must be TOML as a config file has it"),
+        ("thresholds." + "a." * 5000 + "b = 1", "must be TOML as a config file has it"),
         ("k = ", "must be TOML, got something else: "),
     ],
 )

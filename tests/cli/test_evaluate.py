@@ -416,6 +416,12 @@ def test_a_path_with_a_line_break_is_escaped(run: Run) -> None:
     assert "no\\n\\x1b[31m\\u202efile.json" in done.err
 
 
+def test_the_name_of_a_report_cannot_steer_the_terminal(run: Run, write: Write) -> None:
+    done = run("evaluate", "--input", write(dataset()), "--output", "two\nlines\x1b[31m.json", "--baseline", "a\nb")
+    assert done.lines[0] == "Reports saved: two\\nlines\\x1b[31m.json and two\\nlines\\x1b[31m.md"
+    assert "Baseline: a\\nb does not exist yet, so nothing was compared" in done.lines
+
+
 def test_an_output_of_ascii_only_is_no_reason_to_stop(tmp_path: Path) -> None:
     data = tmp_path / "data.json"
     data.write_text(json.dumps(dataset({**query(), "id": "frÃ¡ga"}, {"id": "q–2", "error": "e"})))

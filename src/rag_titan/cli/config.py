@@ -14,6 +14,7 @@ OWN_FILE = "rag-titan.toml"
 PROJECT_FILE = "pyproject.toml"
 TOOL = "rag-titan"
 
+_NO_CONFIG = "must be TOML as a config file has it, got something that none holds."
 LARGEST = 10**9  # of K; far above any list, far below what an array's index can hold
 
 Table = Mapping[str, Any]
@@ -53,9 +54,11 @@ def read_config(path: Path | None, folder: Path) -> Config:
     found = config_file(path, folder)
     if found is None:
         return Config()
-    if path is not None:
-        return _config(str(path), _own_part(path, _toml(path)))
-    return _config(found.name, _own_part(found, _toml(found), optional=True))
+    name = found.name if path is None else str(path)
+    try:
+        return _config(name, _own_part(found, _toml(found), optional=path is None))
+    except RecursionError:  # tables in tables, thousands deep
+        raise SettingsError(f"{found}: {_NO_CONFIG}") from None
 
 
 def config_file(path: Path | None, folder: Path) -> Path | None:
@@ -72,7 +75,9 @@ def _bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise SettingsError(f"{path}: must be a config file that can be read ({error.strerror}).") from None
+        raise SettingsError(
+            f"{path}: must be a config file that can be read ({error.strerror}). Check its path."
+        ) from None
 
 
 def _toml(path: Path) -> Table:
@@ -84,7 +89,7 @@ def _toml(path: Path) -> Table:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: must be TOML, got something else: {error}.") from None
     except (ValueError, RecursionError):  # a number of thousands of digits, thousands of nested lists
-        raise SettingsError(f"{path}: must be TOML as a config file has it, got something that none holds.") from None
+        raise SettingsError(f"{path}: {_NO_CONFIG}") from None
 
 
 def _own_part(path: Path, whole: Table, optional: bool = False) -> Table:

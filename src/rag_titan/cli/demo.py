@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rag_titan.cli.outputs import Outputs
-from rag_titan.cli.terminal import say
+from rag_titan.cli.terminal import escaped, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +32,7 @@ def demo(output: Folder = Path()) -> None:
     report = RAGEvaluator(k=5).evaluate_path(sample_path())
     outputs.save(ReportManager(), report)
     _show(report)
-    files = " and ".join(str(file) for file in outputs.files)
+    files = " and ".join(escaped(file) for file in outputs.files)
     say([f"Reports saved: {files}", "Your own logs: rag-titan evaluate --input data.json --output report.json"])
 
 

@@ -54,7 +54,16 @@ def refused(error: OSError, place: str = "the system") -> str:
 
 def complain(sentence: str) -> None:
     """Write one sentence on standard error; what could steer the terminal is written as its escape."""
-    sys.stderr.write(f"rag-titan: {_STEERING.sub(_escape, sentence)}\n")
+    sys.stderr.write(f"rag-titan: {escaped(sentence)}\n")
+
+
+def escaped(text: object) -> str:
+    """The text on one line, with what could steer the terminal as its escape.
+
+    >>> print(escaped("two\\nlines\\x1b[31m"))
+    two\\nlines\\x1b[31m
+    """
+    return _STEERING.sub(_escape, str(text))
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rag_titan.cli.outcome import Outcome
+from rag_titan.cli.terminal import escaped
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.evidence import alarms_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import limit_text, score_text, share_text, value_text
@@ -46,7 +47,7 @@ class Wording:
     def _summary(self) -> Iterator[str]:
         report = self.outcome.report
         overall = report["scorecard"]["overall"]
-        yield f"Reports saved: {_listed([str(file) for file in self.outcome.files])}"
+        yield f"Reports saved: {_listed([escaped(file) for file in self.outcome.files])}"
         score = (
             "not scored" if overall["score"] is None else f"{score_text(overall['score'])}/100 ({overall['rating']})"
         )
@@ -65,13 +66,13 @@ class Wording:
         if path is None:
             return
         if comparison is None:
-            yield f"Baseline: {path} does not exist yet, so nothing was compared"
+            yield f"Baseline: {escaped(path)} does not exist yet, so nothing was compared"
             return
         if not comparison["comparable"]:
-            yield f"Not comparable: {comparison['reason']}"
+            yield f"Not comparable: {escaped(comparison['reason'])}"
             return
         worse, better = len(self.outcome.regressions), len(comparison["improved"])
-        yield f"Against {path}: {worse} metrics worse, {better} better"
+        yield f"Against {escaped(path)}: {worse} metrics worse, {better} better"
         for entry in self.outcome.regressions:
             yield f"Regression: {self._change(entry)}"
         for entry in self.outcome.vanished:

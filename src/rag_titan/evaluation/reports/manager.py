@@ -183,7 +183,9 @@ def load(path: PathLike) -> dict[str, Any]:
     except FileNotFoundError:
         raise DatasetError(where, "must be a report, but there is no such file.") from None
     except OSError as error:
-        raise DatasetError(where, f"must be a file that can be read ({error.strerror or error}).") from error
+        raise DatasetError(
+            where, f"must be a file that can be read ({error.strerror or error}). Check it and its permissions."
+        ) from error
     except UnicodeDecodeError:
         raise DatasetError(where, "must be a report in JSON, got bytes that are no UTF-8 text.") from None
     except json.JSONDecodeError as error:
