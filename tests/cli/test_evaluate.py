@@ -416,6 +416,25 @@ def test_a_path_with_a_line_break_is_escaped(run: Run) -> None:
     assert "no\\n\\x1b[31m\\u202efile.json" in done.err
 
 
+@pytest.mark.parametrize("option", ["--baseline", "--config", "--chunks", "--documents"])
+def test_what_this_user_may_not_read_is_one_sentence_of_ours(
+    run: Run, write: Write, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    path, secret, read, opened = write(dataset()), write("{}", "secret.json"), os.access, Path.open
+    monkeypatch.setattr(os, "access", lambda path, mode, **more: "secret" not in str(path) and read(path, mode, **more))
+
+    def refuse(self: Path, *arguments: Any, **more: Any) -> Any:  # root may read everything
+        if self.name == secret.name:
+            raise PermissionError(13, "Permission denied", str(self))
+        return opened(self, *arguments, **more)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    done = run("evaluate", "--input", path, option, secret)
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert "secret.json: must be " in done.err
+
+
 def test_the_name_of_a_report_cannot_steer_the_terminal(run: Run, write: Write) -> None:
     done = run("evaluate", "--input", write(dataset()), "--output", "two\nlines\x1b[31m.json", "--baseline", "a\nb")
     assert done.lines[0] == "Reports saved: two\\nlines\\x1b[31m.json and two\\nlines\\x1b[31m.md"

@@ -76,7 +76,7 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise SettingsError(
-            f"{path}: must be a config file that can be read ({error.strerror}). Check its path."
+            f"{path}: must be a config file that can be read ({error.strerror}). Check its path and its permissions."
         ) from None
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Report = dict[str, Any]
 
+# readable=False in the options below: what cannot be read is said in a sentence of ours, not of the parser.
 DATA, WHAT, RESULT, FAIL = "Data", "What is computed", "Results", "When to fail (exit code 1)"
 
 
@@ -38,8 +39,12 @@ Input = Annotated[
         help="A dataset in JSON, questions in JSON Lines or Parquet, a folder of these, .gz of any, - for stdin.",
     ),
 ]  # fmt: skip
-Chunks = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel=DATA, help="The chunks of your index.")]
-Documents = Annotated[Path | None, typer.Option(metavar="FILE", rich_help_panel=DATA, help="The source documents.")]
+Chunks = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=DATA, help="The chunks of your index.")
+]
+Documents = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=DATA, help="The source documents.")
+]
 SkipBad = Annotated[
     bool,
     typer.Option(
@@ -62,6 +67,7 @@ ConfigFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
+        readable=False,
         rich_help_panel=WHAT,
         help="Usually rag-titan.toml, or the table tool.rag-titan of pyproject.toml.",
     ),
@@ -69,7 +75,10 @@ ConfigFile = Annotated[
 Output = Annotated[
     Path,
     typer.Option(
-        metavar="FILE", rich_help_panel=RESULT, help="The JSON report; a Markdown report is written beside it."
+        metavar="FILE",
+        readable=False,
+        rich_help_panel=RESULT,
+        help="The JSON report; a Markdown report is written beside it.",
     ),
 ]
 PerQuery = Annotated[
@@ -82,7 +91,10 @@ PerQuery = Annotated[
 ]
 Printed = Annotated[Form, typer.Option("--format", rich_help_panel=RESULT, help="How the result is printed.")]
 Baseline = Annotated[
-    Path | None, typer.Option(metavar="FILE", rich_help_panel=RESULT, help="An earlier JSON report to compare with.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", readable=False, rich_help_panel=RESULT, help="An earlier JSON report to compare with."
+    ),
 ]
 OnRegression = Annotated[
     bool, typer.Option("--fail-on-regression", rich_help_panel=FAIL, help="If a metric got worse than the baseline.")
