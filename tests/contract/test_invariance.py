@@ -131,6 +131,18 @@ def test_partial_results_merge_in_any_order(dataset: dict[str, Any], seed: int) 
     assert sorted(merged.verdicts, key=lambda row: row["id"]) == whole.verdicts
 
 
+def test_a_reason_survives_merging() -> None:
+    """Why the chunker's evidence is not measured is known from the chunks and from every batch of quotes."""
+    chunks = [{"id": "a", "text": "two"}, {"id": "b", "text": "three four"}]
+    queries = [{"id": f"q{i}", "expected_evidence": ["four"]} for i in range(4)]
+    dataset = {"document_text": "two and two are three four", "chunks": chunks, "queries": queries}
+    for sizes in ((1000, 1000), (1, 1)):
+        with batches_of(*sizes):
+            detail = evaluated(dataset)["chunking"]["detail"]["evidence_completeness"]
+        assert (detail["n"], detail["of"]) == (0, 4)
+        assert "1 of 2 chunks have no sure place" in detail["reason"]
+
+
 def test_one_query(dataset: dict[str, Any]) -> None:
     name = dataset["queries"][0]["id"]
     report = evaluated({**dataset, "queries": dataset["queries"][:1]})
