@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.spans import ListScores
+from rag_titan.evaluation.data.strangers import tell_contexts
 from rag_titan.evaluation.data.tables import NO_IDS, QueryTable
 from rag_titan.evaluation.data.tokens import words
 from rag_titan.evaluation.measures.intervals import Intervals, edge_placement
 from rag_titan.evaluation.measures.ragged import Ragged
 from rag_titan.evaluation.measures.text import ratio
 from rag_titan.evaluation.metric import FAULT_RATE, RATE, SIZE, Floats, Kind, Metric, Stage
-from rag_titan.evaluation.stages.strangers import tell_strangers
 
 PRESENT = ("context_ids", "context")
 Mask = NDArray[np.bool_]
@@ -45,7 +45,7 @@ class AugmentationInputs:
     @cached_property
     def clear(self) -> Mask:
         """(n,) True where `context_ids` were given and everything is known of all of their chunks."""
-        tell_strangers(self.table, "context", self.lists, self._ids, "Its context is measured in part, or not at all.")
+        tell_contexts(self.table)
         unclear = self.lists.sums(self.table.spans.unclear(self.lists)) > 0
         clear: Mask = self.table.has_list("context") & ~unclear
         return clear

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.numerals import NUMBERS, facts, written
+from rag_titan.evaluation.data.strangers import tell_contexts
 from rag_titan.evaluation.data.tables import QueryTable
 from rag_titan.evaluation.measures import text
 from rag_titan.evaluation.measures.latency import inter_token_ms
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
-from rag_titan.evaluation.stages.augmentation import AugmentationInputs
 
 PRESENT = (
     "answer",
@@ -149,7 +149,7 @@ class GenerationInputs:
         contexts = self.table.contexts
         rows = np.flatnonzero(self.table.answers.given & contexts.known)
         if contexts.wordless.any():
-            _ = AugmentationInputs(self.table).clear  # says of which chunk no text is known
+            tell_contexts(self.table)
         if not len(rows):
             return values
         for start, stop in text.blocks(contexts.sizes(rows), _BLOCK):

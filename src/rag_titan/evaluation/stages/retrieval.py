@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.spans import ListScores
+from rag_titan.evaluation.data.strangers import tell_strangers
 from rag_titan.evaluation.data.tables import NO_IDS, QueryTable
 from rag_titan.evaluation.measures import ranking
 from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
-from rag_titan.evaluation.stages.strangers import tell_strangers
 
 PRESENT = ("retrieved_ids", "retrieved_texts", "retrieval_latency_ms", "embedding_latency_ms", "search_latency_ms")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.data.tables import NO_IDS, QueryTable
 from rag_titan.evaluation.measures.ragged import Ragged
 
 
@@ -19,3 +19,9 @@ def tell_strangers(table: QueryTable, kind: str, lists: Ragged, ids: Sequence[Se
     sentence = f"`{kind}_ids` name a chunk that is unknown or has no text or sure place: query {{ids}}. {effect}"
     if table.corpus.given and sentence not in table.notices.counts:
         table.notices.add(sentence, table.spans.strangers(lists, ids, table.ids))
+
+
+def tell_contexts(table: QueryTable) -> None:
+    """The same of the contexts, for whichever stage finds out first."""
+    ids = [NO_IDS if some is None else some for some in table.lists("context")]
+    tell_strangers(table, "context", table.codes(ids), ids, "Its context is measured in part, or not at all.")
