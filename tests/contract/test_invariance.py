@@ -150,6 +150,7 @@ def test_one_query(dataset: dict[str, Any]) -> None:
     for stage in ("retrieval", "reranking", "augmentation", "generation", "end_to_end"):
         (alone,) = report[stage]["per_query"]
         assert alone == next(row for row in full[stage]["per_query"] if row["id"] == name)
+        assert {detail["ci95"] for detail in report[stage]["detail"].values()} == {None}
     assert report["retrieval"]["summary"]["recall_at_k"] == report["retrieval"]["per_query"][0]["recall_at_k"]
 
 

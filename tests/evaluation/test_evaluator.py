@@ -247,6 +247,11 @@ def test_the_form_of_the_report() -> None:
     assert list(report["diagnosis"]) == ["funnel", "counts", "scenarios", "examples"]
 
 
+def test_a_stage_without_any_data_is_none() -> None:
+    report = RAGEvaluator().evaluate(queries=[{"id": "q", "expected_chunk_ids": ["a"], "retrieved_ids": ["a"]}])
+    assert [str(stage) for stage in Stage if report[stage] is not None] == ["retrieval"]
+
+
 def test_the_lists_per_query_have_every_query_in_the_order_given() -> None:
     report = RAGEvaluator(k=3).evaluate(**rich_dataset())
     names = [query["id"] for query in rich_dataset()["queries"]]

@@ -144,6 +144,7 @@ def test_published_predictions_under_the_official_rule(model: str, joined: int) 
 @pytest.mark.parametrize("language", ["en", "zh", "hi"])
 def test_gold_against_gold_is_one_in_every_language(language: str, conventions: str) -> None:
     log = [{"id": name, "answer": text, "expected_answer": text} for name, text in xquad(language).items()]
-    summary = RAGEvaluator(conventions=conventions).evaluate(queries=log)["generation"]["summary"]
+    part = RAGEvaluator(conventions=conventions).evaluate(queries=log)["generation"]
     keys = ("exact_match", "answer_precision", "answer_recall", "answer_f1", "rouge_l_f1")
-    assert {key: summary[key] for key in keys} == dict.fromkeys(keys, 1.0)
+    assert {key: part["summary"][key] for key in keys} == dict.fromkeys(keys, 1.0)
+    assert {key: part["detail"][key]["n"] for key in keys} == dict.fromkeys(keys, len(log))

@@ -45,9 +45,13 @@ def test_answers(reference: Reference) -> None:
 GRADES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 4), max_size=6).map(lambda g: {**g, "z": 1})
 
 
-@given(grades=GRADES, ranked=st.permutations("abcdefghz"), depth=st.integers(0, 9), k=st.integers(1, 12))
-def test_any_ranking_under_trec_eval(grades: dict[str, int], ranked: list[str], depth: int, k: int) -> None:
-    TREC_EVAL.check([{"id": "q", "relevance": grades, "retrieved_ids": ranked[:depth]}], k)
+RANKED = st.tuples(st.permutations("abcdefghz"), st.integers(0, 9)).map(lambda drawn: list(drawn[0][: drawn[1]]))
+LOGS = st.lists(st.tuples(GRADES, RANKED), min_size=1, max_size=8)
+
+
+@given(log=LOGS, k=st.integers(1, 12))
+def test_any_ranking_under_trec_eval(log: list[tuple[dict[str, int], list[str]]], k: int) -> None:
+    TREC_EVAL.check([{"id": str(i), "relevance": g, "retrieved_ids": ids} for i, (g, ids) in enumerate(log)], k)
 
 
 TEXTS = st.lists(st.sampled_from(["the", "a", "25", "days", "Days.", "(paid)", "don't", "!"]), max_size=6).map(" ".join)
