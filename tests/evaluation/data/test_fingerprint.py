@@ -141,3 +141,18 @@ def test_questions_and_chunks_have_fingerprints_of_their_own() -> None:
     assert chunk_fingerprint(chunks) == chunk_fingerprint([Chunk(id="c2", text="b"), chunks[0]])
     assert chunk_fingerprint(chunks) != chunk_fingerprint([chunks[0], Chunk(id="c2", text="c")])
     assert chunk_fingerprint([]) == Fingerprint(0)
+
+
+def test_gold_of_several_kinds_has_the_same_fingerprint_in_any_batches() -> None:
+    """A quote and a span in one batch are hashed as each is alone."""
+    evidence = [["quote", "quote"], [Evidence(start=0, end=2)], [], ["a", Evidence(quote="b")], None]
+    ids = [f"q{i}" for i in range(len(evidence))]
+
+    def fingerprint(rows: list[int]) -> Fingerprint:
+        columns = {"expected_evidence": [evidence[i] for i in rows]}
+        return gold_of_columns([ids[i] for i in rows], lambda name: columns.get(name, [None] * len(rows)))
+
+    merged = Fingerprint()
+    for row in (3, 1, 0, 4, 2):
+        merged = merged.merge(fingerprint([row]))
+    assert merged == fingerprint([0, 1, 2, 3, 4])

@@ -5,7 +5,7 @@ The hashes depend on the bytes alone, so that processes and machines agree on th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -215,16 +215,25 @@ def _item_hashes(values: Sequence[Any]) -> tuple[Hashes, Ints]:
         keys = text_hashes(list(chain.from_iterable(values)))
         return _mixed(keys ^ (grades + 0.0).view(np.uint64)), np.fromiter(map(len, values), np.int64, len(values))
     if kinds == {list}:
-        sets = [_as_set(value) for value in values]
-        flat = list(chain.from_iterable(sets))
-        if set(map(type, flat)) <= {str}:
-            return text_hashes(flat), np.fromiter(map(len, sets), np.int64, len(values))
-    return _record_hashes(map(_as_set, values)), np.ones(len(values), dtype=np.int64)
+        sets = [_distinct(value) for value in values]
+        counts = np.fromiter(map(len, sets), np.int64, len(values))
+        return _hashes_of_items(list(chain.from_iterable(sets))), counts
+    return _record_hashes(values), np.ones(len(values), dtype=np.int64)
 
 
-def _as_set(value: Any) -> Any:
-    if type(value) is not list or len(value) < 2:
-        return value
-    if set(map(type, value)) == {str}:
-        return sorted(set(value))
-    return sorted(value, key=_ENCODER.encode)
+def _distinct(items: list[Any]) -> Collection[Any]:
+    """The different items of a list, in any order."""
+    if len(items) < 2:
+        return items
+    return set(items) if set(map(type, items)) == {str} else {_ENCODER.encode(item): item for item in items}.values()
+
+
+def _hashes_of_items(items: Sequence[Any]) -> Hashes:
+    """(n,) one hash an item, that of its text or of its JSON, whatever stands beside it."""
+    texts = np.fromiter((type(item) is str for item in items), np.bool_, len(items))
+    if texts.all():
+        return text_hashes(items)
+    hashes = np.empty(len(items), dtype=np.uint64)
+    hashes[texts] = text_hashes([item for item in items if type(item) is str])
+    hashes[~texts] = _record_hashes(item for item in items if type(item) is not str)
+    return hashes
