@@ -41,7 +41,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.cli.wording", f"{FACE}.reports.figures"): "prints numbers as the reports do",
     ("rag_titan.cli.wording", f"{FACE}.reports.cells"): "cleans text of the data as the reports do",
-    ("rag_titan.cli.wording", f"{FACE}.reports.markdown"): "says where evidence was lost as the reports do",
+    ("rag_titan.cli.wording", f"{FACE}.reports.evidence"): "says where evidence was lost as the reports do",
+    ("rag_titan.cli.demo", f"{FACE}.reports.evidence"): "says what to fix first as the reports do",
     ("rag_titan.cli.demo", f"{FACE}.reports.figures"): "prints numbers as the reports do",
     ("rag_titan.cli.demo", f"{FACE}.reports.priorities"): "shows the first of the priorities that a report lists",
     ("rag_titan.cli.metrics", f"{FACE}.scoring.policy"): "shows the default weights, which no report has",

@@ -400,6 +400,7 @@ def test_a_closed_standard_output_changes_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "r.md").exists()
 
 
+@pytest.mark.parquet
 def test_a_run_that_is_terminated_leaves_no_draft(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     kill = "import os, signal\nfrom rag_titan.evaluation.data.parquet import QueryWriter\n"
