@@ -14,6 +14,7 @@ from tests.evaluation.stages.rank_twins import first_ranks, gold_of, inside, opt
 from tests.strategies import World, worlds
 
 from rag_titan.evaluation.diagnosis.funnel import STEPS, Funnel
+from rag_titan.evaluation.diagnosis.reasons import reasons
 
 QUOTE = "costs 12 euros"
 CUT = [{"id": "half", "text": "Parking costs 12"}, {"id": "rest", "text": " euros a month. The canteen opens at 11."}]
@@ -135,7 +136,15 @@ def test_texts_that_other_queries_logged_are_no_chunks() -> None:
     """Whether the chunker kept a quote does not depend on which queries stand in the same batch."""
     query = {"expected_evidence": ["costs 12 euros a month. The"]}
     other = {"retrieved_texts": ["Parking costs 12 euros a month. The canteen"]}
-    assert step_names(verdicts_of([query, other]))[0] == lost(query) == "chunking"
+    both = verdicts_of([query, other])
+    assert step_names(both)[0] == lost(query) == "chunking"
+    assert reasons(both)[0] == ["no chunk holds “costs 12 euros a month. The” whole"]
+
+
+def test_a_wrong_quote_that_another_query_logged_stays_a_wrong_quote() -> None:
+    query = {"expected_evidence": ["free of charge"], "retrieved_ids": ["canteen"]}
+    other = {"retrieved_texts": ["All of it is free of charge."]}
+    assert step_names(verdicts_of([query, other]))[0] == lost(query) is None
 
 
 def test_a_logged_text_that_holds_the_quote_keeps_it() -> None:

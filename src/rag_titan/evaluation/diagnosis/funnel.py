@@ -68,9 +68,15 @@ class Funnel:
         """
         evidence = self.table.spans.evidence
         wordless = np.array([text is None for text in evidence.texts], dtype=bool)
-        nowhere = evidence.documents.given & ~evidence.placed & (self.table.spans.holders.lengths == 0)
+        nowhere = evidence.documents.given & ~evidence.placed & ~self.indexed_whole
         unknown = np.bincount(evidence.item[wordless], minlength=len(nowhere)) > 0
         return np.asarray(nowhere | unknown, dtype=bool)
+
+    @cached_property
+    def indexed_whole(self) -> NDArray[np.bool_]:
+        """(m,) True for evidence that is whole in a chunk of the chunk table; texts that were logged are none of it."""
+        holders = self.table.spans.holders
+        return np.asarray(holders.sums(holders.values < self.table.indexed_chunks) > 0, dtype=bool)
 
     def unreadable(self, codes: NDArray[np.int64]) -> NDArray[np.bool_]:
         """True for a chunk of which no text is known."""

@@ -94,7 +94,8 @@ def _rank(ids: Sequence[str], wanted: str) -> int | None:
 
 
 def _chunking(verdicts: Verdicts, i: int) -> list[str]:
-    cut = [item for item in _quotes(verdicts, i, ()) if not _holders(verdicts, item)]
+    whole = verdicts.funnel.indexed_whole
+    cut = [item for item in _quotes(verdicts, i, ()) if not whole[item]]
     return [f"no chunk holds {_quote(verdicts, item)} whole" for item in cut]
 
 
