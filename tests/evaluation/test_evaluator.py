@@ -182,7 +182,9 @@ def test_an_unknown_name_in_the_options_is_an_error_that_names_the_nearest(optio
         RAGEvaluator(**options)
 
 
-@pytest.mark.parametrize("conventions", ["trec", {"gains": "linear"}, {"gain": "cubic"}, {"relevance_level": 0}])
+@pytest.mark.parametrize(
+    "conventions", ["trec", {"gains": "linear"}, {"gain": "cubic"}, {"relevance_level": -1}, {"no_relevant": 0}]
+)
 def test_an_unknown_convention_is_an_error(conventions: Any) -> None:
     with pytest.raises(SettingsError, match="conventions"):
         RAGEvaluator(conventions=conventions)

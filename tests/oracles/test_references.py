@@ -74,12 +74,15 @@ def test_percentiles_are_those_of_numpy(n: int) -> None:
         assert report["end_to_end"][f"p{share}_latency_ms"] == pytest.approx(np.percentile(times, share), rel=1e-12)
 
 
-def test_a_topic_without_a_relevant_document_counts_zero_for_trec_eval_and_is_unmeasured_for_us() -> None:
-    """The one place where the preset differs: 0/0 is no value here (DESIGN: all grades 0, None)."""
+def test_a_topic_without_a_relevant_document_counts_zero_for_trec_eval_and_its_preset() -> None:
+    """By itself 0/0 is no value here (all grades 0: None)."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
     qrels = {"q": {"a": 0, "b": 0}}
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recall.5", "ndcg_cut.5"}).evaluate({"q": {"a": 1.0}})
     assert theirs == {"q": {"recall_5": 0.0, "ndcg_cut_5": 0.0}}
     query = {"id": "q", "relevance": qrels["q"], "retrieved_ids": ["a"]}
-    ours = RAGEvaluator(conventions="trec_eval").evaluate(queries=[query])["retrieval"]
-    assert (ours["summary"]["recall_at_k"], ours["summary"]["ndcg_at_k"]) == (None, None)
+    for preset, value in (("trec_eval", 0.0), ("seed", None)):
+        ours = RAGEvaluator(conventions=preset).evaluate(queries=[query])["retrieval"]["summary"]
+        assert (ours["recall_at_k"], ours["ndcg_at_k"], ours["average_precision_at_k"]) == (value, value, value)
+    unlabelled = RAGEvaluator(conventions="trec_eval").evaluate(queries=[{"id": "q", "retrieved_ids": ["a"]}])
+    assert unlabelled["retrieval"]["summary"]["recall_at_k"] is None

@@ -90,7 +90,7 @@ def main() -> None:
         sys.exit(130)
     except OSError as error:
         complain(refused(error))
-    except Exception:
+    except Exception:  # whatever is left is ours: shown whole, with an exit code that no result has
         traceback.print_exc()
         complain("this is a fault of rag-titan, not of your data; please report it with the lines above.")
         sys.exit(FAULT)

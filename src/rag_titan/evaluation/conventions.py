@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
@@ -18,8 +19,9 @@ class Conventions:
     gain              nDCG gain of grade g: "exponential" 2^g - 1 (metrics.txt) or "linear" g (trec_eval)
     ap_denominator    average precision divides by "min" of #relevant and K, "relevant" (trec_eval) or "retrieved"
                       (the relevant ones in the top K, as Ragas does)
-    relevance_level   the lowest grade that counts as relevant in the binary metrics
+    relevance_level   the lowest grade that counts as relevant in the binary metrics; 0: every grade above 0
     all_topics        a labelled query without `retrieved_ids` counts 0 in the mean (trec_eval -c)
+    no_relevant       a labelled query without any relevant chunk is "unmeasured", or "zero" (trec_eval)
     answer_normalization   "squad_unicode" (NFC, SQuAD rules, text of which nothing would be left keeps its articles,
                       scripts without spaces split by character) or "squad" (the official script to the letter)
     strip_citations   citation markers are taken out of the answer before it is scored
@@ -32,15 +34,16 @@ class Conventions:
 
     gain: Literal["exponential", "linear"] = "exponential"
     ap_denominator: Literal["min", "relevant", "retrieved"] = "min"
-    relevance_level: float = 1.0
+    relevance_level: float = 0.0
     all_topics: bool = False
+    no_relevant: Literal["unmeasured", "zero"] = "unmeasured"
     answer_normalization: Literal["squad_unicode", "squad"] = "squad_unicode"
     strip_citations: bool = True
     tokenizer: Literal["unicode", "word"] | Tokenizer = "unicode"
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
-        for name in ("gain", "ap_denominator", "answer_normalization"):
+        for name in ("gain", "ap_denominator", "no_relevant", "answer_normalization"):
             allowed, got = get_args(hints[name]), getattr(self, name)
             if got not in allowed:
                 raise SettingsError(f"conventions.{name}: must be one of {', '.join(allowed)}, got {got!r}.")
@@ -51,8 +54,17 @@ class Conventions:
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"conventions.{name}: must be true or false, got {getattr(self, name)!r}.")
         level = self.relevance_level
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < float("inf"):
-            raise SettingsError(f"conventions.relevance_level: must be a number above 0, got {level!r}.")
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level < float("inf"):
+            raise SettingsError(f"conventions.relevance_level: must be a number from 0, got {level!r}.")
+
+    @property
+    def relevant_from(self) -> float:
+        """The least grade that counts as relevant in the binary metrics, always above 0.
+
+        >>> 0.5 >= Conventions().relevant_from, 0 >= Conventions().relevant_from
+        (True, False)
+        """
+        return self.relevance_level or math.ulp(0.0)
 
     @property
     def tokenizer_name(self) -> str:
@@ -82,7 +94,7 @@ class Conventions:
 SEED = Conventions()
 PRESETS: dict[str, Conventions] = {
     "seed": SEED,
-    "trec_eval": Conventions(gain="linear", ap_denominator="relevant"),
+    "trec_eval": Conventions(gain="linear", ap_denominator="relevant", no_relevant="zero"),
     "squad": Conventions(answer_normalization="squad", strip_citations=False),
 }
 
@@ -93,7 +105,7 @@ def conventions_of(given: str | Mapping[str, Any] | Conventions | None) -> Conve
     >>> conventions_of("trec_eval").gain
     'linear'
     >>> conventions_of({"preset": "trec_eval", "relevance_level": 2}).named()
-    {'gain': 'linear', 'ap_denominator': 'relevant', 'relevance_level': 2}
+    {'gain': 'linear', 'ap_denominator': 'relevant', 'relevance_level': 2, 'no_relevant': 'zero'}
     """
     if given is None:
         return SEED

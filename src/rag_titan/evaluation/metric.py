@@ -7,7 +7,7 @@ opinions (weights, gates, ratings) stand in `scoring/policy.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -143,3 +143,41 @@ class Metric:
     def item_key(self) -> str:
         """The key under which `per_query` shows the value of one query."""
         return self.item or self.key
+
+
+def quantile_rows(
+    stage: Stage,
+    title: str,
+    compute: Callable[[Any], Floats],
+    advice: str,
+    quantiles: Sequence[Reduce],
+    *,
+    item: str,
+    prefix: str = "",
+    needs: tuple[str, ...] = (),
+) -> tuple[Metric, ...]:
+    """A row for each quantile of one measured time, in milliseconds; they share one pass and one sample.
+
+    item    the key of a query's own time in `per_query`
+    prefix  of the key, where the stage has several times
+    needs   default: `item`
+
+    >>> [row.key for row in quantile_rows(Stage.RETRIEVAL, "Search", abs, "", (P50, P95), item="x_ms", prefix="x_")]
+    ['x_p50_latency_ms', 'x_p95_latency_ms']
+    """
+    return tuple(
+        Metric(
+            key=f"{prefix}{quantile.name}_latency_ms",
+            stage=stage,
+            title=f"{title} {quantile.name.upper()} Latency",
+            formula=f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation",
+            advice=advice,
+            kind=COST,
+            per="query",
+            needs=needs or (item,),
+            compute=compute,
+            reduce=quantile,
+            item=item,
+        )
+        for quantile in quantiles
+    )

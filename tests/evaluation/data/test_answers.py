@@ -63,7 +63,7 @@ def test_the_best_reference_counts(preset: str, rows: list[tuple[str | None, lis
 
 
 def scores(answer: str, reference: str, **choices: object) -> dict[str, float]:
-    batch = Answers([answer], [[reference]], conventions=Conventions(**choices))  # type: ignore[arg-type]
+    batch = Answers([answer], [[reference]], conventions=Conventions(**choices))  # type: ignore[arg-type]  # what a caller may get wrong
     return {name: getattr(batch, name)[0] for name in SCORES}
 
 

@@ -232,9 +232,9 @@ def test_a_dataset_is_the_inputs_that_were_given() -> None:
 
 
 def test_records_that_somebody_built_are_checked_like_others() -> None:
-    built = Query(id=3, retrieved_ids=["a"])  # type: ignore[arg-type]
+    built = Query(id=3, retrieved_ids=["a"])  # type: ignore[arg-type]  # what a caller may get wrong
     assert queries_of(dataset_from(queries=[built])) == [Query(id="3", retrieved_ids=["a"])]
-    wrong = Query(id="a", retrieved_ids="c1")  # type: ignore[arg-type]
+    wrong = Query(id="a", retrieved_ids="c1")  # type: ignore[arg-type]  # what a caller may get wrong
     assert refused(queries=[wrong]) == 'queries[0].retrieved_ids: must be a list, got the text "c1"; write ["c1"].'
 
 

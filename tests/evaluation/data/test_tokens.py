@@ -56,7 +56,7 @@ def slow_spans(text: str) -> list[tuple[int, int]]:
 
 
 def spans_of(text: str, tokenizer: object = "unicode") -> list[tuple[int, int]]:
-    starts, ends = token_spans(text, tokenizer)  # type: ignore[arg-type]
+    starts, ends = token_spans(text, tokenizer)  # type: ignore[arg-type]  # what a caller may get wrong
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 

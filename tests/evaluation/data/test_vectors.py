@@ -199,7 +199,7 @@ def test_an_error_names_its_place_and_the_rule(changes: dict[str, Any], where: s
 
 def test_embeddings_that_are_no_object_are_refused() -> None:
     with pytest.raises(DatasetError, match='must be an object with the key "vectors", got list'):
-        vector_table([[1.0]])  # type: ignore[arg-type]
+        vector_table([[1.0]])  # type: ignore[arg-type]  # what a caller may get wrong
 
 
 def test_a_file_that_needs_unpickling_or_is_no_npz_is_refused(tmp_path: Path) -> None:

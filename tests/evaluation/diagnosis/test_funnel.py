@@ -182,7 +182,7 @@ def by_quotes(world: World, query: dict[str, Any], ids: list[str]) -> Kept:
 
 
 def by_ids(query: dict[str, Any], ids: list[str]) -> Kept:
-    relevant = {chunk for chunk, grade in (gold_of(query) or {}).items() if grade >= 1}
+    relevant = {chunk for chunk, grade in (gold_of(query) or {}).items() if grade > 0}
     return bool(relevant & set(ids)) if relevant else None
 
 

@@ -76,8 +76,8 @@ def test_names_carry_the_cut_off_and_the_conventions_that_change_them() -> None:
 
 def test_every_convention_that_can_be_chosen_has_words() -> None:
     other = Conventions(
-        gain="linear", ap_denominator="relevant", relevance_level=3, all_topics=True, answer_normalization="squad",
-        strip_citations=False, tokenizer="word",
+        gain="linear", ap_denominator="relevant", relevance_level=3, all_topics=True, no_relevant="zero",
+        answer_normalization="squad", strip_citations=False, tokenizer="word",
     )  # fmt: skip
     assert set(figures.convention_texts({"conventions": other.as_dict()})) == set(other.as_dict())
 

@@ -30,14 +30,14 @@ def slow(query: dict[str, Any], k: int) -> dict[str, float | None]:
     if after is not None and gold:
         scores["ndcg_at_k"] = ndcg(gold, after, k)
         scores["ndcg_gain"] = None if before is None else ndcg(gold, after, k) - ndcg(gold, before, k)
-    relevant = {chunk for chunk, grade in gold.items() if grade >= 1}
+    relevant = {chunk for chunk, grade in gold.items() if grade > 0}
     if after is None or not relevant:
         return scores
-    new = ranking_scores(gold, after, k, 1.0, "exponential")
+    new = ranking_scores(gold, after, k, 0.0, "exponential")
     scores["mrr_at_k"] = new["mrr_at_k"]
     if before is None:
         return scores
-    old = ranking_scores(gold, before, k, 1.0, "exponential")
+    old = ranking_scores(gold, before, k, 0.0, "exponential")
     scores["mrr_gain"] = new["mrr_at_k"] - old["mrr_at_k"]
     scores["precision_gain"] = new["precision_at_k"] - old["precision_at_k"]
     ranks = [next((i for i, c in enumerate(first_ranks(x), 1) if c in relevant), None) for x in (before, after)]

@@ -51,7 +51,7 @@ def test_the_rank_metrics(level: float, world: World, k: int, gain: str) -> None
 @given(world=worlds(), k=st.integers(1, 7))
 def test_with_all_topics_a_labelled_query_without_a_list_counts_nothing_found(world: World, k: int) -> None:
     got = measure(METRICS, RetrievalInputs(table_of(world, k, all_topics=True), k))
-    assert_columns(got, rank_columns(world, k, 1.0, "exponential", all_topics=True))
+    assert_columns(got, rank_columns(world, k, 0.0, "exponential", all_topics=True))
 
 
 @given(world=worlds(), k=st.integers(1, 7), other=st.integers(1, 9))
@@ -154,3 +154,11 @@ def test_a_chunk_that_leaves_the_token_metrics_unmeasured_is_named() -> None:
         assert complete == [None, 1.0, None, None, 1.0]
     del inputs["chunks"]
     assert not [w for w in RAGEvaluator(k=2).evaluate(**inputs)["warnings"] if "`retrieved_ids`" in w]
+
+
+def test_every_grade_above_0_is_relevant_unless_a_level_is_set() -> None:
+    query = {"id": "q", "relevance": {"a": 0.5, "b": 0.0}, "retrieved_ids": ["b", "a"]}
+    for level, recall in ((0, 1.0), (0.5, 1.0), (1, None)):
+        report = RAGEvaluator(k=2, conventions={"relevance_level": level}).evaluate(queries=[query])
+        assert report["retrieval"]["summary"]["recall_at_k"] == recall
+    assert RAGEvaluator(k=2).evaluate(queries=[query])["retrieval"]["summary"]["mrr_at_k"] == 0.5

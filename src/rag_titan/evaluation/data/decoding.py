@@ -181,7 +181,7 @@ class RecordDecoder(Generic[T]):
         places = [(attribute, Raw | UnsetType, UNSET) for attribute in self._attributes.values()]
         self.type: type[T] = self.record
         if places or not self._forbid:
-            self.type = defstruct(  # type: ignore[assignment]
+            self.type = defstruct(  # type: ignore[assignment]  # a subclass of T made at run time
                 self.record.__name__,
                 places,
                 bases=(self.record,),

@@ -63,7 +63,7 @@ class File:
             with self._raw() as raw:
                 self._stream, packed = raw, raw.read(2) == _GZIP
                 raw.seek(0)
-                yield gzip.GzipFile(fileobj=raw, mode="rb") if packed else raw  # type: ignore[misc]
+                yield gzip.GzipFile(fileobj=raw, mode="rb") if packed else raw  # type: ignore[misc]  # a GzipFile reads bytes
         except FileNotFoundError:
             raise DatasetError(
                 str(self.path), "must be a file or a folder, got nothing there. Check the path."
@@ -96,7 +96,7 @@ class File:
 
     def _spooled(self) -> IO[bytes]:
         """What can be read only once (standard input, a pipe), kept in memory or a temporary file."""
-        kept: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # type: ignore[assignment]
+        kept: IO[bytes] = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  # type: ignore[assignment]  # closed by finalize
         finalize(self, kept.close)
         if self.is_stdin:
             shutil.copyfileobj(sys.stdin.buffer, kept)

@@ -309,7 +309,7 @@ class QueryTable:
         depth = self.settings.depth
         lists = [self.returned(kind, depth) for kind in ("retrieved", "reranked") if self.has_list(kind).any()]
         longest = (int(lengths.max()) for lengths in (*lists, self.gold.grades.lengths) if len(lengths))
-        return min(depth, max(1, *longest, 1))
+        return min(depth, max([1, *longest]))
 
     def grade_matrix(self, kind: str) -> Floats:
         """(n, width) the gold grade at each rank of the list; 0 where nothing relevant stands."""
@@ -333,10 +333,15 @@ class QueryTable:
         """(n, width) grades of the best order of all gold chunks."""
         return self.gold.ideal(self.width)
 
+    def scored(self, values: Floats, asked: Mask) -> Floats:
+        """The values where a list was asked for; without any relevant chunk NaN, or 0 where the conventions say so."""
+        zero = asked & self.gold.given & (self.settings.conventions.no_relevant == "zero")
+        return np.where(asked & ~np.isnan(values), values, np.where(zero, 0.0, np.nan))
+
     @cached_property
     def relevant(self) -> NDArray[np.int64]:
         """(n,) gold chunks at or above the relevance level."""
-        return self.gold.relevant(self.settings.conventions.relevance_level)
+        return self.gold.relevant(self.settings.conventions.relevant_from)
 
     @cached_property
     def markers(self) -> dict[int, Cited]:

@@ -99,7 +99,7 @@ class Funnel:
     def _indexed(self) -> Floats:
         if self.indexed is None:
             return np.full(len(self.table), np.nan)
-        indexed, level = self.indexed, self.table.settings.conventions.relevance_level
+        indexed, level = self.indexed, self.table.settings.conventions.relevant_from
         found = [any(g >= level and chunk in indexed for chunk, g in gold.items()) for gold in self.table.gold.by_id]
         by_ids = np.where(self.table.relevant > 0, np.array(found, dtype=np.float64), np.nan)
         if not self.by_quotes:
@@ -137,13 +137,13 @@ class Funnel:
 
     def _top(self, grades: Floats) -> NDArray[np.bool_]:
         """(n,) True where a relevant chunk stands in the top K of a grade matrix."""
-        level = self.table.settings.conventions.relevance_level
+        level = self.table.settings.conventions.relevant_from
         return np.asarray((grades[:, : self.table.settings.k] >= level).any(axis=1), dtype=bool)
 
     def _any_gold(self, lists: Sequence[Sequence[str]]) -> NDArray[np.bool_]:
         """(n,) True where a relevant chunk is in the list."""
         grades = self.table.grades_of(lists)
-        return grades.sums(grades.values >= self.table.settings.conventions.relevance_level) > 0
+        return grades.sums(grades.values >= self.table.settings.conventions.relevant_from) > 0
 
     def _in_text(self, i: int) -> float:
         """Does the context, given as text, hold every quote of query i?"""

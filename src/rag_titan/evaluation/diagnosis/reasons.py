@@ -85,7 +85,7 @@ def _missing_quotes(verdicts: Verdicts, i: int, name: str, ids: Sequence[str], k
 
 def _gold_ids(verdicts: Verdicts, i: int) -> list[str]:
     table = verdicts.funnel.table
-    level = table.settings.conventions.relevance_level
+    level = table.settings.conventions.relevant_from
     return sorted(chunk for chunk, grade in table.gold.by_id[i].items() if grade >= level)
 
 

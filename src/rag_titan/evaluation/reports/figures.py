@@ -31,6 +31,7 @@ _CONVENTIONS: Mapping[
         _RANKED | {"mrr_gain", "precision_gain", "first_relevant_rank_change"},
     ),
     "all_topics": ("absent lists count 0", _RANKED | {"ndcg_at_k"}),
+    "no_relevant": ("nothing relevant counts {}", _RANKED | {"ndcg_at_k"}),
     "answer_normalization": ("normalised by {}", _ANSWERED),
     "strip_citations": ("citation marks kept", _ANSWERED | _WORDS),
     "tokenizer": ("tokens: {}", _WORDS | _SPANS),

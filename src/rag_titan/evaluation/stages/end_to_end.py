@@ -22,6 +22,7 @@ from rag_titan.evaluation.metric import (
     Metric,
     Reduce,
     Stage,
+    quantile_rows,
 )
 
 PRESENT = ("answer", "task_success", "latency_ms", "cost_usd", "total_tokens", "error")
@@ -76,12 +77,9 @@ def _row(
     return Metric(key, Stage.END_TO_END, title, formula, advice, kind, "query", needs, compute)
 
 
-def _time(quantile: Reduce, advice: str) -> Metric:
-    name = quantile.name
-    formula = f"{name.upper()} of the time from request to answer, linear interpolation"
-    return Metric(
-        f"{name}_latency_ms", Stage.END_TO_END, f"End-to-End {name.upper()} Latency", formula, advice,
-        COST, "query", ("latency_ms",), EndToEndInputs.time, quantile, "latency_ms",
+def _time(advice: str, *quantiles: Reduce) -> tuple[Metric, ...]:
+    return quantile_rows(
+        Stage.END_TO_END, "End-to-End", EndToEndInputs.time, advice, quantiles, item="latency_ms"
     )  # fmt: skip
 
 
@@ -108,8 +106,8 @@ METRICS: tuple[Metric, ...] = (
         "task_success_rate", "Task Success Rate", EndToEndInputs.task_success, "#successful tasks / #labelled tasks",
         "Whether users got what they needed.", RATE, ("task_success",),
     ),
-    _time(P95, "The waiting that users remember."),
-    _time(P50, "The usual waiting."),
+    *_time("The waiting that users remember.", P95),
+    *_time("The usual waiting.", P50),
     _row(
         "mean_cost_usd", "Mean Cost", EndToEndInputs.cost, "sum of the costs / Q",
         "What one request costs, in US dollars.", COST, ("cost_usd",),
@@ -118,7 +116,7 @@ METRICS: tuple[Metric, ...] = (
         "mean_total_tokens", "Mean Tokens", EndToEndInputs.tokens, "sum of the tokens / Q",
         "Tokens that one request uses: what drives cost and waiting.", COST, ("total_tokens",),
     ),
-    _time(P99, "The slowest one in a hundred."),
+    *_time("The slowest one in a hundred.", P99),
     _row(
         "error_rate", "Error Rate", EndToEndInputs.failed, "#records with `error` / Q",
         "Questions that got no output at all. They are in no other mean, so read this first.", FAULT_RATE, (),

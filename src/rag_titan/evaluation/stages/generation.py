@@ -15,7 +15,19 @@ from rag_titan.evaluation.data.tables import QueryTable
 from rag_titan.evaluation.measures import text
 from rag_titan.evaluation.measures.latency import inter_token_ms
 from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
-from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
+from rag_titan.evaluation.metric import (
+    FAULT_RATE,
+    P50,
+    P95,
+    P99,
+    RATE,
+    Floats,
+    Kind,
+    Metric,
+    Reduce,
+    Stage,
+    quantile_rows,
+)
 
 PRESENT = (
     "answer",
@@ -226,36 +238,11 @@ def _row(
     return Metric(key, Stage.GENERATION, title, formula, advice, kind, "query", needs, compute)
 
 
-def _times(
-    part: str,
-    item: str,
-    title: str,
-    compute: Compute,
-    advice: str,
-    quantiles: tuple[Reduce, ...],
-    needs: tuple[str, ...],
-) -> tuple[Metric, ...]:
-    return tuple(
-        Metric(
-            key=f"{part}{quantile.name}_latency_ms",
-            stage=Stage.GENERATION,
-            title=f"{title} {quantile.name.upper()} Latency",
-            formula=f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation",
-            advice=advice,
-            kind=COST,
-            per="query",
-            needs=needs,
-            compute=compute,
-            reduce=quantile,
-            item=item,
-        )
-        for quantile in quantiles
-    )
-
-
 def _whole(advice: str, *quantiles: Reduce) -> tuple[Metric, ...]:
-    needs = ("generation_latency_ms",)
-    return _times("", "latency_ms", "Generation", GenerationInputs.time, advice, quantiles, needs)
+    return quantile_rows(
+        Stage.GENERATION, "Generation", GenerationInputs.time, advice, quantiles, item="latency_ms",
+        needs=("generation_latency_ms",),
+    )  # fmt: skip
 
 
 METRICS: tuple[Metric, ...] = (
@@ -337,14 +324,15 @@ METRICS: tuple[Metric, ...] = (
         SHARE, ("abstained",),
     ),
     *_whole("The model's time alone.", P50, P99),
-    *_times(
-        "time_to_first_token_", "time_to_first_token_ms", "Time to First Token", GenerationInputs.first_token_time,
+    *quantile_rows(
+        Stage.GENERATION, "Time to First Token", GenerationInputs.first_token_time,
         "How long a reader of a streamed answer sees nothing; it grows with the context.",
-        (P50, P95, P99), ("time_to_first_token_ms",),
+        (P50, P95, P99), item="time_to_first_token_ms", prefix="time_to_first_token_",
     ),
-    *_times(
-        "inter_token_", "inter_token_latency_ms", "Inter-Token", GenerationInputs.inter_token_time,
+    *quantile_rows(
+        Stage.GENERATION, "Inter-Token", GenerationInputs.inter_token_time,
         "(generation - first token) / (output tokens - 1): how fast a streamed answer runs.",
-        (P50, P95), ("generation_latency_ms", "time_to_first_token_ms", "output_tokens"),
+        (P50, P95), item="inter_token_latency_ms", prefix="inter_token_",
+        needs=("generation_latency_ms", "time_to_first_token_ms", "output_tokens"),
     ),
 )  # fmt: skip

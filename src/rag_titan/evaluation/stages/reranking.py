@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.tables import QueryTable
 from rag_titan.evaluation.measures import ranking
-from rag_titan.evaluation.metric import COST, GAIN, P50, P95, P99, RATE, SHIFT, Floats, Kind, Metric, Stage
+from rag_titan.evaluation.metric import GAIN, P50, P95, P99, RATE, SHIFT, Floats, Kind, Metric, Stage, quantile_rows
 
 PRESENT = ("reranked_ids", "reranked_texts", "rerank_latency_ms")
 
@@ -24,19 +24,18 @@ class RerankingInputs:
     k: int
 
     @cached_property
-    def labelled_after(self) -> NDArray[np.bool_]:
-        """(n,) True where the reranked list and a relevant gold chunk are given."""
-        return self.table.has_list("reranked") & (self.table.relevant > 0)
-
-    @cached_property
     def paired(self) -> NDArray[np.bool_]:
-        """(n,) True where the list before is given as well."""
-        return self.labelled_after & self.table.has_list("retrieved")
+        """(n,) True where both lists are given."""
+        return self.table.has_list("reranked") & self.table.has_list("retrieved")
+
+    def labelled(self, values: Floats, asked: NDArray[np.bool_]) -> Floats:
+        """The values where what was asked for and relevant gold chunks are given."""
+        return self.table.scored(np.where(self.table.relevant > 0, values, np.nan), asked)
 
     @property
     def level(self) -> float:
         """The lowest grade that counts as relevant."""
-        return self.table.settings.conventions.relevance_level
+        return self.table.settings.conventions.relevant_from
 
     @cached_property
     def after(self) -> Floats:
@@ -53,24 +52,25 @@ class RerankingInputs:
 
     def ndcg(self) -> Floats:
         """Of all grades above 0: the relevance level is for the binary metrics."""
-        return np.where(self.table.has_list("reranked"), self._ndcg(self.after), np.nan)
+        return self.table.scored(self._ndcg(self.after), self.table.has_list("reranked"))
 
     def reciprocal_rank(self) -> Floats:
-        return np.where(self.labelled_after, ranking.reciprocal_rank(self.after >= self.level), np.nan)
+        return self.labelled(ranking.reciprocal_rank(self.after >= self.level), self.table.has_list("reranked"))
 
     def ndcg_gain(self) -> Floats:
-        return np.where(self.table.has_list("retrieved"), self.ndcg() - self._ndcg(self.before), np.nan)
+        return self.table.scored(self._ndcg(self.after) - self._ndcg(self.before), self.paired)
 
     def mrr_gain(self) -> Floats:
         after, before = (ranking.reciprocal_rank(grades >= self.level) for grades in (self.after, self.before))
-        return np.where(self.paired, after - before, np.nan)
+        return self.labelled(after - before, self.paired)
 
     def precision_gain(self) -> Floats:
         after, before = (ranking.precision(grades >= self.level, self.k) for grades in (self.after, self.before))
-        return np.where(self.paired, after - before, np.nan)
+        return self.labelled(after - before, self.paired)
 
     def rank_change(self) -> Floats:
-        return np.where(self.paired, self._first_rank("retrieved") - self._first_rank("reranked"), np.nan)
+        moved = self._first_rank("retrieved") - self._first_rank("reranked")
+        return np.where(self.paired, moved, np.nan)
 
     def _first_rank(self, kind: str) -> Floats:
         """(n,) rank of the first relevant chunk in the whole list; NaN without one."""
@@ -133,13 +133,8 @@ METRICS: tuple[Metric, ...] = (
         "1 when the reranker only reorders; a reranker that cuts the list gives 0, which can be meant.", RATE,
         (AFTER, BEFORE),
     ),
-    *(
-        Metric(
-            f"{quantile.name}_latency_ms", Stage.RERANKING, f"Reranking {quantile.name.upper()} Latency",
-            f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation",
-            "The time that reranking adds to a request.",
-            COST, "query", ("rerank_latency_ms",), RerankingInputs.time, quantile, "rerank_latency_ms",
-        )
-        for quantile in (P50, P95, P99)
+    *quantile_rows(
+        Stage.RERANKING, "Reranking", RerankingInputs.time, "The time that reranking adds to a request.",
+        (P50, P95, P99), item="rerank_latency_ms",
     ),
 )  # fmt: skip

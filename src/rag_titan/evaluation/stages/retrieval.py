@@ -13,7 +13,19 @@ from rag_titan.evaluation.data.spans import ListScores
 from rag_titan.evaluation.data.strangers import tell_strangers
 from rag_titan.evaluation.data.tables import NO_IDS, QueryTable
 from rag_titan.evaluation.measures import ranking
-from rag_titan.evaluation.metric import COST, FAULT_RATE, P50, P95, P99, RATE, Floats, Kind, Metric, Reduce, Stage
+from rag_titan.evaluation.metric import (
+    FAULT_RATE,
+    P50,
+    P95,
+    P99,
+    RATE,
+    Floats,
+    Kind,
+    Metric,
+    Reduce,
+    Stage,
+    quantile_rows,
+)
 
 PRESENT = ("retrieved_ids", "retrieved_texts", "retrieval_latency_ms", "embedding_latency_ms", "search_latency_ms")
 
@@ -35,11 +47,6 @@ class RetrievalInputs:
         return self.table.has_list("retrieved") | self.table.settings.conventions.all_topics
 
     @cached_property
-    def unmeasured(self) -> NDArray[np.bool_]:
-        """(n,) True where the labels or the list are missing, or no gold chunk is relevant."""
-        return ~(self.asked & (self.table.relevant > 0))
-
-    @cached_property
     def grades(self) -> Floats:
         """(n, at most k) gold grades at each rank."""
         return self.table.retrieved_grades[:, : self.k]
@@ -47,15 +54,15 @@ class RetrievalInputs:
     @cached_property
     def hits(self) -> ranking.Hits:
         """(n, at most k) True where a relevant chunk stands."""
-        return self.grades >= self.table.settings.conventions.relevance_level
+        return self.grades >= self.table.settings.conventions.relevant_from
 
     @property
     def _nothing(self) -> Floats:
         return np.full(len(self.table), np.nan)
 
     def labelled(self, values: Floats) -> Floats:
-        """The values, NaN where they are not measured."""
-        return np.where(self.unmeasured, np.nan, values)
+        """The values where the list and relevant gold chunks are given."""
+        return self.table.scored(np.where(self.table.relevant > 0, values, np.nan), self.asked)
 
     def precision(self) -> Floats:
         return self.labelled(ranking.precision(self.hits, self.k))
@@ -72,7 +79,7 @@ class RetrievalInputs:
     def ndcg(self) -> Floats:
         """Of all grades above 0: the relevance level is for the binary metrics."""
         ideal = self.table.ideal_grades[:, : self.k]
-        return np.where(self.asked, ranking.ndcg(self.grades, ideal, self.table.settings.conventions.gain), np.nan)
+        return self.table.scored(ranking.ndcg(self.grades, ideal, self.table.settings.conventions.gain), self.asked)
 
     def hit(self) -> Floats:
         return self.labelled(ranking.hit(self.hits))
@@ -152,25 +159,16 @@ def _row(
     return Metric(key, Stage.RETRIEVAL, title, formula, advice, kind, "query", needs, compute)
 
 
-def _times(part: str, title: str, compute: Compute, advice: str, quantiles: tuple[Reduce, ...]) -> tuple[Metric, ...]:
-    item = f"{part}latency_ms"
-    needs = (item if part else "retrieval_latency_ms",)
-    return tuple(
-        Metric(
-            key=f"{part}{quantile.name}_latency_ms",
-            stage=Stage.RETRIEVAL,
-            title=f"{title} {quantile.name.upper()} Latency",
-            formula=f"{quantile.name.upper()}(t_1, ..., t_Q), linear interpolation",
-            advice=advice,
-            kind=COST,
-            per="query",
-            needs=needs,
-            compute=compute,
-            reduce=quantile,
-            item=item,
-        )
-        for quantile in quantiles
-    )
+def _whole(advice: str, *quantiles: Reduce) -> tuple[Metric, ...]:
+    return quantile_rows(
+        Stage.RETRIEVAL, "Retrieval", RetrievalInputs.time, advice, quantiles, item="latency_ms",
+        needs=("retrieval_latency_ms",),
+    )  # fmt: skip
+
+
+def _part(part: str, title: str, compute: Compute, advice: str) -> tuple[Metric, ...]:
+    item = f"{part}_latency_ms"
+    return quantile_rows(Stage.RETRIEVAL, title, compute, advice, (P50, P95, P99), item=item, prefix=f"{part}_")
 
 
 METRICS: tuple[Metric, ...] = (
@@ -222,7 +220,7 @@ METRICS: tuple[Metric, ...] = (
         "#evidence spans whole in one retrieved chunk / #spans",
         "Whether each piece of evidence can be had in one piece.", RATE, (LISTS, "expected_evidence", "chunks"),
     ),
-    *_times("", "Retrieval", RetrievalInputs.time, "What the slow queries feel; the mean hides them.", (P95, P50)),
+    *_whole("What the slow queries feel; the mean hides them.", P95, P50),
     _row(
         "empty_rate", "Empty Result Rate", RetrievalInputs.empty, "#queries with an empty result list / Q",
         "Needs no labels. Questions for which the search returned nothing.", FAULT_RATE, (LISTS,),
@@ -232,13 +230,13 @@ METRICS: tuple[Metric, ...] = (
         "repeated ids among the first K returned / returned",
         "Needs no labels. Places among the first K that a chunk takes a second time.", FAULT_RATE, (LISTS,),
     ),
-    *_times("", "Retrieval", RetrievalInputs.time, "The slowest one in a hundred.", (P99,)),
-    *_times(
-        "embedding_", "Question Embedding", RetrievalInputs.embedding_time,
-        "The time of encoding the question; a long tail points to cold starts or the network.", (P50, P95, P99),
+    *_whole("The slowest one in a hundred.", P99),
+    *_part(
+        "embedding", "Question Embedding", RetrievalInputs.embedding_time,
+        "The time of encoding the question; a long tail points to cold starts or the network.",
     ),
-    *_times(
-        "search_", "Index Search", RetrievalInputs.search_time,
-        "The time of the index alone; it should stay flat as the corpus grows.", (P50, P95, P99),
+    *_part(
+        "search", "Index Search", RetrievalInputs.search_time,
+        "The time of the index alone; it should stay flat as the corpus grows.",
     ),
 )  # fmt: skip
