@@ -15,7 +15,7 @@ FACE = "rag_titan.evaluation"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("rag_titan", "rag_titan.errors"),
     (f"{FACE}.measures.*",),
-    (f"{FACE}.metric", f"{FACE}.conventions", f"{FACE}.limits"),
+    (f"{FACE}.metric", f"{FACE}.conventions", f"{FACE}.limits", f"{FACE}.writing"),
     (f"{FACE}.data.*",),
     (f"{FACE}.stages.*",),
     (f"{FACE}.catalogue", f"{FACE}.plugins"),
@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (f"{FACE}.scoring.*", f"{FACE}.partial"),
     (f"{FACE}.evaluator", f"{FACE}.stage_evaluators"),
     (f"{FACE}.reports.*",),
+    (f"{FACE}.preparation.*", f"{FACE}.importers.*"),
     (FACE,),
     ("rag_titan.cli.*", "rag_titan.__main__"),
 )
@@ -30,9 +31,12 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 # Which modules may import a library that is not Python's own. What is not named here is imported nowhere.
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "numpy": (f"{FACE}.*",),
-    "msgspec": (f"{FACE}.data.*",),
+    "msgspec": (f"{FACE}.data.*", f"{FACE}.preparation.*", f"{FACE}.importers.*"),
     "rapidfuzz": (f"{FACE}.measures.text",),
     "pyarrow": (f"{FACE}.data.parquet",),
+    "rensa": (f"{FACE}.preparation.duplicates",),
+    "openpyxl": (f"{FACE}.data.sheets",),
+    "httpx": (f"{FACE}.preparation.collect_http",),
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
 }

@@ -1,4 +1,4 @@
-"""rag-titan: the command line. One file a subcommand; each loads what is heavy only when it runs."""
+"""rag-titan: the command line. One file a subcommand, loaded when it is asked for."""
 
 from __future__ import annotations
 
@@ -8,30 +8,53 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from importlib import import_module
+from keyword import iskeyword
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from rag_titan import __version__
-from rag_titan.cli.demo import demo
-from rag_titan.cli.evaluate import evaluate
-from rag_titan.cli.metrics import metrics
-from rag_titan.cli.schema import schema
 from rag_titan.cli.terminal import complain, open_streams, refused, say
 from rag_titan.errors import RagTitanError
 
 FAULT = 70  # as sysexits.h has it
 TERMINATED = 128 + signal.SIGTERM
 
+# In the order of the help page. What a name stands for is the function of that name, or the group `app`, in
+# cli/<name>.py; a name that is a word of Python's own has an underscore behind it there.
+COMMANDS = ("evaluate", "demo", "metrics", "schema")
+
+
+class Subcommands(TyperGroup):
+    """The subcommands, of which none is imported before somebody asks for it."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands: dict[str, Any] = dict.fromkeys(COMMANDS)  # the names serve the help page and "Did you mean"
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; None where there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        module = import_module(f"rag_titan.cli.{name}")
+        group = getattr(module, "app", None)
+        if group is None:
+            group = typer.Typer(add_completion=False)
+            group.command(cmd_name)(getattr(module, name))
+        return typer.main.get_command(group)
+
+
 app = typer.Typer(
     name="rag-titan",
+    cls=Subcommands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (evaluate, demo, metrics, schema):
-    app.command()(command)
 
 
 def _version(wanted: bool) -> None:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_titan.errors import DatasetError, SettingsError
-from rag_titan.evaluation.reports.manager import ReportManager, load, to_json, write
+from rag_titan.evaluation.reports.manager import ReportManager, load, to_json
+from rag_titan.evaluation.writing import write
 
 manager = ReportManager()
 

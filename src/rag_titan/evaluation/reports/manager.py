@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rag_titan.errors import DatasetError, SettingsError
+from rag_titan.errors import DatasetError
 from rag_titan.evaluation.catalogue import Rows, stage_names
 from rag_titan.evaluation.reports import compare
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry, Report
 from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.markdown import markdown
-
-PathLike = str | os.PathLike[str]
+from rag_titan.evaluation.writing import PathLike, write
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EXPANDED = 3  # levels of the JSON file that have a line for each entry
@@ -139,39 +137,6 @@ def _unwritable(report: Report, error: Exception) -> DatasetError:
         else:
             stack += [(f"{where}[{i}]", v) for i, v in reversed(list(enumerate(value)))]
     return DatasetError("report", str(error))
-
-
-def write(path: PathLike, text: str) -> None:
-    """Write text to a file so that a reader sees the old file or the new one, never a part; parent folders are made.
-
-    It is written beside its place under another name, flushed to the disk and then renamed. What exists and is no
-    ordinary file (a pipe, /dev/stdout) is written to directly.
-    """
-    target = Path(os.path.realpath(path))  # a link stays a link
-    try:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            target.write_text(text, encoding="utf-8")
-            return
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, text)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SettingsError(f"{path}: must be a file that can be written ({reason}). Choose another path.") from error
-
-
-def _replace(target: Path, text: str) -> None:
-    draft = target.with_name(f".rag-titan-{os.urandom(16).hex()}.tmp")
-    try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.is_file():
-            draft.chmod(target.stat().st_mode & 0o7777)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def load(path: PathLike) -> dict[str, Any]:
