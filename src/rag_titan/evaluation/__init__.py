@@ -6,6 +6,9 @@ from rag_titan.evaluation.conventions import PRESETS, Conventions
 from rag_titan.evaluation.data.read import read_dataset
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.evaluator import RAGEvaluator
+from rag_titan.evaluation.importers.formats import FORMATS as IMPORT_FORMATS
+from rag_titan.evaluation.importers.formats import import_run
+from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.metric import Kind, Metric, Reduce, Stage
 from rag_titan.evaluation.reports.manager import ReportManager
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
@@ -21,6 +24,7 @@ from rag_titan.evaluation.stage_evaluators import (
 
 __all__ = [
     "CATALOGUE",
+    "IMPORT_FORMATS",
     "PRESETS",
     "AugmentationEvaluator",
     "ChunkEvaluator",
@@ -29,6 +33,7 @@ __all__ = [
     "EmbeddingEvaluator",
     "EndToEndEvaluator",
     "GenerationEvaluator",
+    "Imported",
     "Kind",
     "Metric",
     "MissingExtraError",
@@ -43,5 +48,6 @@ __all__ = [
     "SettingsError",
     "Stage",
     "UnknownMetricError",
+    "import_run",
     "read_dataset",
 ]
