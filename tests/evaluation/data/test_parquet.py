@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
-from rag_titan.evaluation.data.parquet import QueryWriter
+from rag_titan.evaluation.data.files import File
+from rag_titan.evaluation.data.parquet import QueryWriter, parquet_cells
 from rag_titan.evaluation.data.read import open_dataset, read_dataset
 from rag_titan.evaluation.data.records import Query
 
@@ -115,3 +116,19 @@ def test_a_pipe_is_never_replaced(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="must be an ordinary file"):
         QueryWriter(path, [])
     assert [file.name for file in tmp_path.iterdir()] == ["q.parquet"]
+
+
+def test_the_cells_of_any_table(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "any.parquet", {"name": ["a", None], "lists": [[["x"], ["y", "z"]], []], "n": [1.5, None]}
+    )
+    assert list(parquet_cells(File(path))) == [
+        {"name": "a", "lists": [["x"], ["y", "z"]], "n": 1.5},
+        {"name": None, "lists": [], "n": None},
+    ]
+
+
+def test_the_cells_of_what_is_no_parquet(tmp_path: Path) -> None:
+    (tmp_path / "any.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(DatasetError, match=r"any\.parquet: must be a Parquet file"):
+        list(parquet_cells(File(tmp_path / "any.parquet")))

@@ -31,17 +31,30 @@ def parquet_rows(kind: RecordKind[T], file: File) -> ValueRows[T]:
         total = parquet.metadata.num_rows
 
     def blocks() -> Iterator[Sequence[Any]]:
-        with _opened(file) as parquet:
-            batches = parquet.iter_batches(_BATCH)
-            while True:
-                with _explained(file):
-                    batch = next(batches, None)
-                    records = arrow_records(batch) if batch is not None else []
-                if batch is None:
-                    return
-                yield records_of(kind.record, records)
+        return (records_of(kind.record, records) for records in _blocks(file))
 
     return ValueRows(kind, Naming(f"{file.name} row ", joint=": ", first=1), blocks, total)
+
+
+def parquet_cells(file: File) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file whatever its columns are, each as {column: value as Python has it}.
+
+    Raises MissingExtraError without pyarrow, DatasetError when the file is no Parquet.
+    """
+    for records in _blocks(file):
+        yield from records
+
+
+def _blocks(file: File) -> Iterator[list[dict[str, Any]]]:
+    with _opened(file) as parquet:
+        batches = parquet.iter_batches(_BATCH)
+        while True:
+            with _explained(file):
+                batch = next(batches, None)
+                records = arrow_records(batch) if batch is not None else []
+            if batch is None:
+                return
+            yield records
 
 
 def _opened(file: File) -> Any:
