@@ -1,0 +1,65 @@
+"""What JSON importers share: the value of a file, and those of its records that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.cleaning import clean_record
+from rag_titan.evaluation.data.files import File, decoded, read_json
+from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.plain import Place, shown
+
+T = TypeVar("T", bound=Struct)
+
+LEFT_OUT = "records that could not be read were left out: {ids}"
+TWICE = "an id that came before was left out with its record: {ids}."
+
+
+def json_value(path: Path) -> Any:
+    """The value of a JSON file; raises DatasetError with the place where it is no JSON."""
+    file = File(path)
+    value, encoded = read_json(file)
+    if not encoded:
+        return value
+    if isinstance(value, list):
+        return [decoded(part, f"{file.name}[{i}]") for i, part in enumerate(value)]
+    return {key: decoded(part, f"{file.name}: {key}") for key, part in value.items()}
+
+
+def readable(record: type[T], values: Iterable[tuple[str, Any]], notices: Notices) -> Iterator[tuple[str, T]]:
+    """The values, each with its place, that are such records; the others are counted and named.
+
+    Raises DatasetError with the first of them where all break a rule: then it is another kind of file.
+
+    >>> from rag_titan.evaluation.data.records import Claim
+    >>> notices = Notices()
+    >>> values = [("claims[0]", {"supported": True}), ("claims[1]", "yes")]
+    >>> list(readable(Claim, values, notices)), notices.texts()
+    ([('claims[0]', Claim(supported=True, text=None))], ['records that could not be read were left out: \
+claims[1]: must be an object, got the text "yes".'])
+    """
+    refused: list[DatasetError] = []
+    read = 0
+    for where, value in values:
+        try:
+            kept: T = clean_record(record, value, Place(where, notices=notices))
+        except DatasetError as error:
+            refused.append(error)
+            continue
+        read += 1
+        yield where, kept
+    if refused and not read:
+        raise refused[0]
+    notices.add(LEFT_OUT, map(str, refused))
+
+
+def items_of(value: Any, name: str, rule: str) -> Iterator[tuple[str, Any]]:
+    """The elements of a list, each with its place; raises DatasetError where it is none or has none."""
+    if not isinstance(value, list) or not value:
+        raise DatasetError(name, f"{rule}, got {'an empty list' if value == [] else shown(value)}.")
+    return ((f"{name}[{i}]", item) for i, item in enumerate(value))
