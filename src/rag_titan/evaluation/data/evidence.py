@@ -90,8 +90,14 @@ class EvidenceTable:
 
 
 @dataclass(frozen=True)
-class _Option:
-    """One quote or span as it was written: which owner and item, what to look for, and where."""
+class Option:
+    """One quote or span as it was written: the number of its item, what to look for, and where.
+
+    text        its words; None for a span while there are no documents
+    start, end  its characters in the laid out documents, -1 for a quote
+    within      the only document to look in, or ANY
+    occurrence  which occurrence of the quote is meant, from 1; 0 for the only one
+    """
 
     item: int
     text: str | None
@@ -123,7 +129,7 @@ def evidence_of(
     ([9, 18, -1], [0, 1, 1], [True, False, False])
     """
     options, sizes = _read(lists, documents, where)
-    starts, ends, counts = _placed(options, documents)
+    starts, ends, counts = places_of(options, documents)
     table = EvidenceTable(
         documents,
         np.array([items is not None for items in lists], dtype=bool),
@@ -140,26 +146,31 @@ def evidence_of(
 
 def _read(
     lists: Sequence[Items | None], documents: Documents, where: Callable[[int, int], str]
-) -> tuple[list[_Option], list[int]]:
+) -> tuple[list[Option], list[int]]:
     """The options of all items, and how many each item has."""
-    options: list[_Option] = []
+    options: list[Option] = []
     sizes: list[int] = []
     for i, items in enumerate(lists):
         for j, item in enumerate(items or ()):
             before = len(options)
-            options.extend(_options(item, len(sizes), where(i, j), documents))
+            options.extend(options_of(item, len(sizes), where(i, j), documents))
             sizes.append(len(options) - before)
     return options, sizes
 
 
-def _options(item: str | Evidence, number: int, where: str, documents: Documents) -> Iterator[_Option]:
+def options_of(item: str | Evidence, number: int, where: str, documents: Documents) -> Iterator[Option]:
+    """What one item of evidence holds: itself, or each of its alternatives.
+
+    `number` is the item's, `where` its place for the errors. Raises DatasetError for what is no evidence, and for a
+    span that no document holds.
+    """
     if isinstance(item, str):
         item = Evidence(quote=item)
     if item.any_of is not None:
         if not item.any_of or item.quote is not None or item.start is not None:
             raise DatasetError(where, "must hold at least one quote or span in `any_of`, and nothing beside it.")
         for option in item.any_of:
-            yield from _options(option, number, where, documents)
+            yield from options_of(option, number, where, documents)
         return
     if item.start is not None or item.end is not None:
         yield _span(item, number, where, documents)
@@ -167,19 +178,19 @@ def _options(item: str | Evidence, number: int, where: str, documents: Documents
         yield _quote(item, number, where, documents)
 
 
-def _quote(item: Evidence, number: int, where: str, documents: Documents) -> _Option:
+def _quote(item: Evidence, number: int, where: str, documents: Documents) -> Option:
     if item.quote is None or not item.quote.strip():
         raise DatasetError(where, "must be a quote with words, or a span with `start` and `end`, got neither.")
-    return _Option(number, item.quote, -1, -1, _document(item, where, documents), item.occurrence or 0)
+    return Option(number, item.quote, -1, -1, _document(item, where, documents), item.occurrence or 0)
 
 
-def _span(item: Evidence, number: int, where: str, documents: Documents) -> _Option:
+def _span(item: Evidence, number: int, where: str, documents: Documents) -> Option:
     start, end = item.start, item.end
     if start is None or end is None or not 0 <= start < end:
         rule = f"needs `start` and `end` with 0 <= start < end, got {start} and {end}."
         raise DatasetError(where, rule)
     if not documents.given:
-        return _Option(number, item.quote, -1, -1, ANY, 0)
+        return Option(number, item.quote, -1, -1, ANY, 0)
     within = _document(item, where, documents)
     if within == ANY:
         raise DatasetError(f"{where}.doc_id", "must say which document `start` and `end` count in, got none.")
@@ -193,7 +204,7 @@ def _span(item: Evidence, number: int, where: str, documents: Documents) -> _Opt
             where, f"`start` and `end` must hold the quote, got {text[:60]!r}. Leave one of the two out."
         )
     shift = int(documents.offsets[within])
-    return _Option(number, text, start + shift, end + shift, within, 0)
+    return Option(number, text, start + shift, end + shift, within, 0)
 
 
 def _document(item: Evidence, where: str, documents: Documents) -> int:
@@ -203,7 +214,7 @@ def _document(item: Evidence, where: str, documents: Documents) -> int:
     return within
 
 
-def _placed(options: Sequence[_Option], documents: Documents) -> tuple[Ints, Ints, Ints]:
+def places_of(options: Sequence[Option], documents: Documents) -> tuple[Ints, Ints, Ints]:
     """(o,) starts, ends, and how often each quote was found: 1 for a span, FEWER than its `occurrence` says."""
     starts, ends, within, which = (
         np.array([getattr(option, name) for option in options], dtype=np.int64)
