@@ -109,6 +109,13 @@ MaxErrors = Annotated[
         metavar="SHARE", min=0, max=1, rich_help_panel=FAIL, help="If more of the questions ended in an error."
     ),
 ]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        min=1, rich_help_panel=WHAT,
+        help="How many processes share large JSON Lines, with --per-query none. Usually one a processor, up to 4.",
+    ),
+]  # fmt: skip
 
 
 def evaluate(
@@ -122,6 +129,7 @@ def evaluate(
     conventions: Preset = None,
     config: ConfigFile = None,
     per_query: PerQuery = "report",
+    processes: Processes = None,
     form: Printed = Form.TEXT,
     baseline: Baseline = None,
     fail_on_regression: OnRegression = False,
@@ -141,7 +149,7 @@ def evaluate(
     with progress() as counter:
         report = evaluator.evaluate_path(
             input, chunks=chunks, documents=documents, per_query=outputs.per_query,
-            skip_bad_records=skip_bad_records, progress=counter,
+            skip_bad_records=skip_bad_records, progress=counter, processes=processes,
         )  # fmt: skip
     comparison = _saved(outputs, evaluator, report, before)
     rules = Rules(fail_on_regression, fail_on_gate, chosen.gates, chosen.required, chosen.max_error_rate)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from operator import index
 from pathlib import Path
@@ -21,12 +19,14 @@ from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.fingerprint import chunk_fingerprint
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.parquet import QueryWriter
+from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.read import open_dataset
-from rag_titan.evaluation.data.tables import QueryTable, Settings
+from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.metric import Metric, Stage
-from rag_titan.evaluation.partial import QUERY_STAGES, Partial, Plan, cut_rows, partial_of_table
+from rag_titan.evaluation.parallel import Job, Worker, processors, shared
+from rag_titan.evaluation.partial import QUERY_STAGES, Partial, Plan, cut_rows, partials
 from rag_titan.evaluation.plugins import installed_metrics
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stages.chunking import EVIDENCE_KEYS, ChunkingInputs, chunking_evidence
@@ -36,8 +36,7 @@ from rag_titan.evaluation.stages.stage import StageTally, item_keys, measure, pe
 
 SCHEMA = 1
 DEEPEST = 10**9  # far beyond every ranking, and still a number that arrays can hold
-BATCH = 4096  # queries that are computed at once: large enough for the arrays
-HOT = 256  # queries that are read at once: small enough for the processor's cache
+LEAST = 1 << 25  # bytes of a file that are worth a process of their own, which takes a third of a second to start
 Progress = Callable[[int], None]
 
 
@@ -103,50 +102,53 @@ class RAGEvaluator:
         per_query: str | Path | None = "report",
         skip_bad_records: bool = False,
         progress: Progress | None = None,
+        processes: int | None = None,
     ) -> dict[str, Any]:
         """The report on files: JSON, JSON Lines ("-" for standard input), Parquet, a folder of them, .gz of any.
 
         Queries are read in batches, so that memory does not grow with the file unless lists per query are kept.
         `progress(n)` is called with the number of queries done so far.
 
+        processes  how many share the work, where lists per query are not wanted and the file is JSON Lines of some
+                   size; the report does not depend on it. None: as many as there are processors, at most four
+
         Raises DatasetError with the place of the first bad record, unless `skip_bad_records`.
         """
         dataset = open_dataset(path, chunks=chunks, documents=documents, skip_bad_records=skip_bad_records)
-        return self.evaluate_dataset(dataset, per_query=per_query, progress=progress)
+        run = _Run(self, dataset, per_query)
+        most = processors(processes)
+        parts = dataset.queries.parts(most if self._plain and not run.plan.keep_rows else 1, LEAST)
+        if len(parts) < 2:
+            return run.done(partials(dataset.queries, run.plan), progress)
+        where = {"path": path, "chunks": chunks, "documents": documents}
+        options = {"k": self.k, "also_at": self.also_at, "conventions": self.conventions, "stages": self.stages}
+        workers = [Worker("rag_titan.evaluation.worker", Job(options, where, part)) for part in parts[1:]]
+        try:
+            return run.done(shared(dataset.queries, run.plan, parts, workers), progress)
+        finally:
+            for worker in workers:
+                worker.stop()
 
     def evaluate_dataset(
         self, dataset: Dataset, *, per_query: str | Path | None = "report", progress: Progress | None = None
     ) -> dict[str, Any]:
         """The report on a validated dataset."""
         run = _Run(self, dataset, per_query)
-        try:
-            with _no_garbage_collection():
-                for table in _tables(dataset, run):
-                    run.add(partial_of_table(table, run.plan))
-                    if progress is not None:
-                        progress(run.partial.queries)
-            return run.report()
-        except BaseException:
-            run.discard()
-            raise
+        return run.done(partials(dataset.queries, run.plan), progress)
+
+    def partials(self, dataset: Dataset, queries: QuerySource) -> Iterator[Partial]:
+        """What some queries of a dataset contribute to its report, without lists per query."""
+        return partials(queries, _Run(self, dataset, None).plan)
+
+    @property
+    def _plain(self) -> bool:
+        """True where another process can make the same evaluator: no metric and no tokenizer of somebody's own."""
+        return self.rows == tuple(by_place(ROWS).values()) and isinstance(self.conventions.tokenizer, str)
 
     def unmeasured(self, stage: Stage) -> dict[str, Any]:
         """The part of a stage for which no data were given: every value None."""
         rows = tuple(row for row in self.rows if row.stage == stage)
         return _stage_part(stage, StageTally.unmeasured(rows, 0), rows, {}, [])
-
-
-def _tables(dataset: Dataset, run: _Run) -> Iterator[QueryTable]:
-    """The queries in tables of about BATCH, each put together from small ones that were prepared as they were read."""
-    ready: list[QueryTable] = []
-    for queries in dataset.queries.batches(HOT):
-        table = QueryTable(queries, run.plan.corpus, run.plan.settings).prepare(slim=not run.plan.keep_rows)
-        if ready and (len(ready) * HOT >= BATCH or table.slim != ready[0].slim):
-            yield QueryTable.joined(ready)
-            ready = []
-        ready.append(table)
-    if ready:
-        yield QueryTable.joined(ready)
 
 
 class _Run:
@@ -186,6 +188,18 @@ class _Run:
             keep_rows=self.keep_rows or self.to_file,
             vector_queries=frozenset(() if self.vectors is None else self.vectors.query_ids),
         )
+
+    def done(self, parts: Iterable[Partial], progress: Progress | None) -> dict[str, Any]:
+        """The report of all batches; nothing half-written is left behind where one fails."""
+        try:
+            for partial in parts:
+                self.add(partial)
+                if progress is not None:
+                    progress(self.partial.queries)
+            return self.report()
+        except BaseException:
+            self.discard()
+            raise
 
     def add(self, partial: Partial) -> None:
         """Take in one batch."""
@@ -303,18 +317,6 @@ class _Run:
             "per_query": None if self.writer is None else str(self.writer.path),
             "created_at": _now(),
         }
-
-
-@contextmanager
-def _no_garbage_collection() -> Iterator[None]:
-    """Records make many lists and no circles; to look through them again and again takes a quarter of the time."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _stage_part(

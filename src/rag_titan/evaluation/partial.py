@@ -6,8 +6,10 @@ digits.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,6 +18,7 @@ import numpy as np
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.fingerprint import Fingerprint, gold_fingerprint, query_fingerprint
 from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import QueryTable, Settings
 from rag_titan.evaluation.diagnosis.correctness import F1_ENOUGH, Correctness
@@ -25,6 +28,9 @@ from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, reranking, retrieval
 from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
+
+BATCH = 4096  # queries that are computed at once: large enough for the arrays
+HOT = 256  # queries that are read at once: small enough for the processor's cache
 
 Rows = tuple[Metric, ...]
 Key = TypeVar("Key")
@@ -113,6 +119,38 @@ class Partial:
 def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -> None:
     for key, tally in new.items():
         mine[key] = mine[key].merge(tally) if key in mine else tally
+
+
+def partials(queries: QuerySource, plan: Plan) -> Iterator[Partial]:
+    """What each batch of the queries contributes, as they are read."""
+    with _no_garbage_collection():
+        for table in _tables(queries, plan):
+            yield partial_of_table(table, plan)
+
+
+def _tables(queries: QuerySource, plan: Plan) -> Iterator[QueryTable]:
+    """The queries in tables of about BATCH, each put together from small ones that were prepared as they were read."""
+    ready: list[QueryTable] = []
+    for few in queries.batches(HOT):
+        table = QueryTable(few, plan.corpus, plan.settings).prepare(slim=not plan.keep_rows)
+        if ready and (len(ready) * HOT >= BATCH or table.slim != ready[0].slim):
+            yield QueryTable.joined(ready)
+            ready = []
+        ready.append(table)
+    if ready:
+        yield QueryTable.joined(ready)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Records make many lists and no circles; to look through them again and again takes a quarter of the time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:

@@ -48,9 +48,9 @@ def test_a_source_can_be_read_again_and_says_the_same() -> None:
     queries = source([{"id": 1, "answers": "x"}, {"id": 2, "expected_chunk_ids": ["c"]}])
     for size in (1, 2):
         assert flat(ids(queries.batches(size))) == ["1", "2"]
-        assert queries.count == 2
-        assert len(queries.notices.texts()) == 1
-        assert "It stands in 1." in queries.notices.texts()[0]
+        assert queries.passed.count == 2
+        assert len(queries.passed.notices.texts()) == 1
+        assert "It stands in 1." in queries.passed.notices.texts()[0]
 
 
 def test_the_share_of_a_pass() -> None:
@@ -79,8 +79,8 @@ def test_of_queries_with_one_id_the_first_is_kept_where_bad_records_are_left_out
     queries = source([{"id": "a"}, {"id": "b"}, {"id": "a"}, {"id": 3}, {"id": "b"}, {}], skip_bad_records=True)
     for size in (1, 2, 6):
         assert flat(ids(queries.batches(size))) == ["a", "b", "3"]
-        assert queries.skipped.count == 3
-        assert sorted(text.partition(":")[0] for text in queries.skipped.first) == [
+        assert queries.passed.skipped.count == 3
+        assert sorted(text.partition(":")[0] for text in queries.passed.skipped.first) == [
             "queries[2].id",
             "queries[4].id",
             "queries[5].id",
@@ -99,7 +99,7 @@ def test_labels_that_contradict_each_other(grade: float) -> None:
         ids(source(records).batches(10))
     queries = source(records, skip_bad_records=True)
     assert ids(queries.batches(10)) == [["a", "c"]]
-    assert queries.skipped.count == 1
+    assert queries.passed.skipped.count == 1
 
 
 def test_the_garbage_collector_is_left_as_it_was() -> None:

@@ -83,12 +83,12 @@ class Dataset:
     @property
     def notices(self) -> Notices:
         """Warnings of reading; those about queries are complete once all batches were read."""
-        return self.intake.notices.merge(self.queries.notices)
+        return self.intake.notices.merge(self.queries.passed.notices)
 
     @property
     def skipped(self) -> Skipped:
         """The bad records that were left out; complete once all batches were read."""
-        return self.intake.skipped.merge(self.queries.skipped)
+        return self.intake.skipped.merge(self.queries.passed.skipped)
 
     @cached_property
     def _given(self) -> dict[str, Any]:

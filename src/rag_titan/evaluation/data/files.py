@@ -9,6 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Generic, TypeVar
@@ -26,8 +27,19 @@ from rag_titan.evaluation.data.rows import Naming
 
 T = TypeVar("T", bound=Struct)
 
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a file, whole lines each: the bytes from `start` up to `stop`; None is the end of the file."""
+
+    start: int = 0
+    stop: int | None = None
+
+
+WHOLE = Part()
 STDIN = "-"
 _BLOCK = 1 << 17  # what is decoded of it, some hundred kilobytes, stays in the processor's cache until it is looked at
+_LONGEST_LINE = 1 << 24  # bytes in which a line must end where a file is to be cut
 _IN_MEMORY = 1 << 26  # of standard input; more of it goes into a temporary file
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _FOREIGN = {
@@ -75,12 +87,27 @@ class File:
         finally:
             self._stream = None
 
-    @property
-    def share(self) -> float | None:
-        """How much of the file has been read in the current pass, 0..1."""
-        if self._stream is None or self._stream.closed or not self._size:
+    def share_of(self, part: Part) -> float | None:
+        """How much of a part of it has been read, 0..1."""
+        length = (self._size if part.stop is None else part.stop) - part.start
+        if self._stream is None or self._stream.closed or not length:
             return None
-        return min(1.0, self._stream.tell() / self._size)
+        return min(1.0, (self._stream.tell() - part.start) / length)
+
+    def parts(self, most: int, least: int) -> list[Part]:
+        """The file in at most `most` parts of about the same length, none of much less than `least` bytes.
+
+        It stays whole where it cannot be read from the middle (standard input, a pipe, a compressed file).
+        """
+        if self.is_stdin or not self.path.is_file():
+            return [WHOLE]
+        with self.path.open("rb") as stream:
+            size = self.path.stat().st_size
+            count = max(1, min(most, size // least))
+            packed = stream.read(2) == _GZIP
+            cuts = [] if packed else [_cut_after(stream, size * i // count) for i in range(1, count)]
+        starts = sorted({0, *(cut for cut in cuts if cut is not None)})
+        return [Part(start, stop) for start, stop in zip(starts, [*starts[1:], None], strict=True)]
 
     @contextmanager
     def _raw(self) -> Iterator[IO[bytes]]:
@@ -140,30 +167,49 @@ def checked_start(data: bytes, name: str, *, zeros: bool = False) -> bytes:
 
 
 class LineRows(Generic[T]):
-    """The records of a JSON Lines file; a record's number is its line, from 1."""
+    """The records of a JSON Lines file, or of a part of it; a record's number is its line in the file, from 1."""
 
-    def __init__(self, kind: RecordKind[T], file: File, before: str = "") -> None:
+    def __init__(self, kind: RecordKind[T], file: File, before: str = "", part: Part = WHOLE) -> None:
         self.kind = kind
         self.file = file
+        self.part = part
+        self._before = before
         self.naming = Naming(f"{before}line ", joint=": ", first=1)
 
     @property
     def share(self) -> float | None:
-        """How much of the file has been read in the current pass, 0..1."""
-        return self.file.share
+        """How much has been read in the current pass, 0..1."""
+        return self.file.share_of(self.part)
+
+    def within(self, part: Part) -> LineRows[T]:
+        """The records in a part of the file."""
+        return LineRows(self.kind, self.file, self._before, part)
 
     def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[T]]]:
         """Blocks of records, each with its line."""
         decoder = RecordDecoder(self.kind, lambda number: self.naming.place(number, intake.notices), intake)
+        decoder.next_line += self._lines_before()
         for block in self._blocks(intake.skip):
             yield decoder.lines(block, decoder.next_line)
+
+    def _lines_before(self) -> int:
+        """How many lines stand before this part."""
+        lines, left = 0, self.part.start
+        if left:
+            with self.file.open() as stream:
+                while left and (data := stream.read(min(_LONGEST_LINE, left))):
+                    lines, left = lines + data.count(b"\n"), left - len(data)
+        return lines
 
     def _blocks(self, skip: bool) -> Iterator[bytes]:
         """Blocks of whole lines. Empty lines at the very end of the file are none."""
         with self.file.open() as stream:
-            data = stream.read(_BLOCK)
-            data = checked_start(data, self.file.name, zeros=skip and _has_clean_line(data))
-            self._check_form(data, skip)
+            stream.seek(self.part.start)
+            pieces = self._pieces(stream)
+            data = next(pieces, b"")
+            if not self.part.start:
+                data = checked_start(data, self.file.name, zeros=skip and _has_clean_line(data))
+                self._check_form(data, skip)
             parts: list[bytes] = []
             while data:
                 cut = _end_of_lines(data)
@@ -171,10 +217,17 @@ class LineRows(Generic[T]):
                     yield b"".join((*parts, data[:cut]))
                     parts.clear()
                 parts.append(data[cut:])
-                data = stream.read(_BLOCK)
+                data = next(pieces, b"")
             rest = b"".join(parts)
-            if rest.strip():
+            if rest.strip() or (rest and self.part.stop is not None):
                 yield rest
+
+    def _pieces(self, stream: IO[bytes]) -> Iterator[bytes]:
+        """The bytes of this part, as they are read."""
+        at, stop = self.part.start, self.part.stop
+        while data := stream.read(_BLOCK if stop is None else min(_BLOCK, stop - at)):
+            at += len(data)
+            yield data
 
     def _check_form(self, start: bytes, skip: bool) -> None:
         """Refuse a file that is one JSON value over many lines, or a whole dataset in one line.
@@ -201,6 +254,14 @@ def _is_whole(line: bytes) -> bool:
     except (DecodeError, RecursionError):
         return False
     return True
+
+
+def _cut_after(stream: IO[bytes], place: int) -> int | None:
+    """Where the first record begins that has a line before it behind `place`; None where none does for long."""
+    stream.seek(place)
+    data = stream.read(_LONGEST_LINE)
+    found = data.find(b"\n{")
+    return None if found < 0 else place + found + 1
 
 
 def _end_of_lines(data: bytes) -> int:

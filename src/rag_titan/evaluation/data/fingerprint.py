@@ -98,6 +98,10 @@ class HashLog:
         """Remember the hashes of a batch."""
         self._parts.append(hashes)
 
+    def extend(self, other: HashLog) -> None:
+        """Remember what another log remembers."""
+        self._parts += other._parts
+
     def repeated(self) -> Hashes:
         """The hashes that came more than once, each once, rising; the log is empty afterwards."""
         every = np.empty(sum(map(len, self._parts)), dtype=np.uint64)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.decoding import Intake
+from rag_titan.evaluation.data.files import WHOLE, LineRows, Part
 from rag_titan.evaluation.data.fingerprint import (
     Hashes,
     HashLog,
@@ -24,13 +26,34 @@ _HASHED_AT_ONCE = 4096
 _UNIQUE = "Query ids must be unique."
 
 
+@dataclass
+class Passed:
+    """What a pass over queries leaves behind.
+
+    notices  warnings
+    skipped  the bad records that were left out
+    count    how many queries were read
+    ids      their ids, to find those that come twice
+    """
+
+    notices: Notices = field(default_factory=Notices)
+    skipped: Skipped = field(default_factory=Skipped)
+    count: int = 0
+    ids: HashLog = field(default_factory=HashLog)
+
+    def add(self, other: Passed) -> None:
+        """Take in what a pass over further queries left behind."""
+        self.notices = self.notices.merge(other.notices)
+        self.skipped = self.skipped.merge(other.skipped)
+        self.count += other.count
+        self.ids.extend(other.ids)
+
+
 class QuerySource:
     """Queries that can be read again and again, from memory or from a file.
 
-    given    False where no queries were passed at all
-    notices  warnings of the latest pass; complete when it is through
-    skipped  the bad records that the latest pass left out
-    count    how many queries the latest pass has read so far
+    given   False where no queries were passed at all
+    passed  what the latest pass left behind; complete when it is through
 
     >>> from rag_titan.evaluation.data.decoding import QUERIES
     >>> from rag_titan.evaluation.data.rows import ValueRows
@@ -41,19 +64,34 @@ class QuerySource:
     rag_titan.errors.DatasetError: queries[2].id: duplicate id "1", as in queries[0]. Query ids must be unique.
     """
 
-    def __init__(self, rows: Rows[Query], *, given: bool = True, skip_bad_records: bool = False) -> None:
+    def __init__(
+        self, rows: Rows[Query], *, given: bool = True, skip_bad_records: bool = False, whole: bool = True
+    ) -> None:
         self.given = given
-        self.notices = Notices()
-        self.skipped = Skipped()
-        self.count = 0
+        self.passed = Passed()
         self._rows = rows
         self._skip = skip_bad_records
+        self._whole = whole
         self._unique = False  # known from an earlier pass
 
     @property
     def share(self) -> float | None:
         """How much of the current pass is done, 0..1; None where nobody can say."""
         return self._rows.share
+
+    def parts(self, most: int, least: int) -> list[Part]:
+        """At most `most` parts of the file, each of about `least` bytes or more, that can be read apart.
+
+        One part, the whole, where they are no file of lines, and where bad records are left out: which of two records
+        with the same id comes first is then asked of all of them, in order.
+        """
+        return self._rows.file.parts(most, least) if isinstance(self._rows, LineRows) and not self._skip else [WHOLE]
+
+    def within(self, part: Part) -> QuerySource:
+        """The queries in a part of the file. Ids that stand in two parts are found when all were read: `check_ids`."""
+        if not isinstance(self._rows, LineRows):
+            raise TypeError("only files of lines have parts")
+        return QuerySource(self._rows.within(part), given=self.given, whole=False)
 
     def batches(self, size: int) -> Iterator[list[Query]]:
         """All queries, `size` at a time, the last batch with what is left.
@@ -62,16 +100,22 @@ class QuerySource:
         batch, and at the end of the pass over all batches (8 bytes are kept for each id).
         """
         intake = Intake(skip=self._skip)
-        self.notices, self.skipped, self.count = intake.notices, intake.skipped, 0
-        log = _Ids(self._rows.naming, intake, look=not self._unique)
+        self.passed = Passed(intake.notices, intake.skipped)
+        log = _Ids(self._rows.naming, intake, None if self._unique else self.passed.ids)
         for numbers, queries in self._blocks(size, intake):
             kept = log.unique(*_agreeing(numbers, queries, self._rows.naming, intake))
             if kept:
-                self.count += len(kept)
+                self.passed.count += len(kept)
                 yield kept
             del queries, kept
+        log.close()
+        if self._whole:
+            self.check_ids()
+
+    def check_ids(self) -> None:
+        """Raises DatasetError where two of the queries that were read have the same id."""
         if not self._unique and not self._skip:
-            self._name_repeated(log.repeated())
+            self._name_repeated(self.passed.ids.repeated())
             self._unique = True
 
     def _blocks(self, size: int, intake: Intake) -> Iterator[tuple[list[int], list[Query]]]:
@@ -139,17 +183,16 @@ class ReadyRows:
 class _Ids:
     """The ids of one pass: none may come twice."""
 
-    def __init__(self, naming: Naming, intake: Intake, look: bool) -> None:
+    def __init__(self, naming: Naming, intake: Intake, log: HashLog | None) -> None:
         self._naming = naming
         self._intake = intake
-        self._look = look
-        self._log = HashLog()
+        self._log = log
         self._unhashed: list[str] = []
         self._seen = SeenHashes()
 
     def unique(self, numbers: Sequence[int], queries: list[Query]) -> list[Query]:
         """The queries whose ids did not come before: all of them, or DatasetError, unless bad records are left out."""
-        if not self._look and not self._intake.skip:
+        if self._log is None and not self._intake.skip:
             return queries
         ids = [query.id for query in queries]
         if self._intake.skip:
@@ -164,16 +207,13 @@ class _Ids:
                     raise _duplicate(self._naming, name, number, first[name])
         self._unhashed += ids
         if len(self._unhashed) >= _HASHED_AT_ONCE:
-            self._hash()
+            self.close()
         return queries
 
-    def repeated(self) -> Hashes:
-        """The hashes of ids that came in more than one batch."""
-        self._hash()
-        return self._log.repeated()
-
-    def _hash(self) -> None:
-        self._log.add(text_hashes(self._unhashed))
+    def close(self) -> None:
+        """Put what was seen into the log."""
+        if self._log is not None:
+            self._log.add(text_hashes(self._unhashed))
         self._unhashed = []
 
 
