@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from rag_titan.errors import DatasetError
-from rag_titan.evaluation.data.cleaning import clean_record
+from rag_titan.evaluation.data.cleaning import build, clean_fields
 from rag_titan.evaluation.data.files import File, decoded, read_json
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place, shown
+from rag_titan.evaluation.data.plain import Place, plain, shown
 
 T = TypeVar("T", bound=Struct)
 
@@ -32,7 +32,7 @@ def json_value(path: Path) -> Any:
 
 
 def readable(record: type[T], values: Iterable[tuple[str, Any]], notices: Notices) -> Iterator[tuple[str, T]]:
-    """The values, each with its place, that are such records; the others are counted and named.
+    """The values, each with its place, that are such records; the others are counted and named, other keys left alone.
 
     Raises DatasetError with the first of them where all break a rule: then it is another kind of file.
 
@@ -47,7 +47,8 @@ claims[1]: must be an object, got the text "yes".'])
     read = 0
     for where, value in values:
         try:
-            kept: T = clean_record(record, value, Place(where, notices=notices))
+            place = Place(where, notices=notices)
+            kept: T = build(record, clean_fields(record, plain(value), place), place)
         except DatasetError as error:
             refused.append(error)
             continue
