@@ -15,7 +15,6 @@ from datetime import date, datetime, time
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile
 
 from rag_titan.errors import DatasetError, MissingExtraError
 from rag_titan.evaluation.data.files import File
@@ -241,6 +240,8 @@ def _workbook(stream: IO[bytes], where: str, notices: Notices) -> Iterator[tuple
 @contextmanager
 def _explained(where: str) -> Iterator[None]:
     """What openpyxl refuses as a DatasetError."""
+    from zipfile import BadZipFile  # here, as loading it takes longer than all of this file
+
     try:
         yield
     except MemoryError:
