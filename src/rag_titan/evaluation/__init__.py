@@ -3,6 +3,7 @@
 from rag_titan.errors import DatasetError, MissingExtraError, RagTitanError, SettingsError, UnknownMetricError
 from rag_titan.evaluation.catalogue import CATALOGUE
 from rag_titan.evaluation.conventions import PRESETS, Conventions
+from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.read import read_dataset
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.evaluator import RAGEvaluator
@@ -10,6 +11,9 @@ from rag_titan.evaluation.importers.formats import FORMATS as IMPORT_FORMATS
 from rag_titan.evaluation.importers.formats import import_run
 from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.metric import Kind, Metric, Reduce, Stage
+from rag_titan.evaluation.preparation.asking import Pace
+from rag_titan.evaluation.preparation.collect import Collected, Pipeline, collect_answers, collect_dataset
+from rag_titan.evaluation.preparation.collect_http import HttpApp
 from rag_titan.evaluation.reports.manager import ReportManager
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stage_evaluators import (
@@ -28,15 +32,20 @@ __all__ = [
     "PRESETS",
     "AugmentationEvaluator",
     "ChunkEvaluator",
+    "Columns",
+    "Collected",
     "Conventions",
     "DatasetError",
     "EmbeddingEvaluator",
     "EndToEndEvaluator",
     "GenerationEvaluator",
+    "HttpApp",
     "Imported",
     "Kind",
     "Metric",
     "MissingExtraError",
+    "Pace",
+    "Pipeline",
     "RAGEvaluator",
     "RagTitanError",
     "Reduce",
@@ -48,6 +57,8 @@ __all__ = [
     "SettingsError",
     "Stage",
     "UnknownMetricError",
+    "collect_answers",
+    "collect_dataset",
     "import_run",
     "read_dataset",
 ]
