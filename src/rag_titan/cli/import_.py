@@ -164,8 +164,7 @@ def _preset(format: str) -> str:
 def _next(output: Path, preset: str, measured: bool) -> Iterator[str]:
     folder = escaped(shlex.quote(str(output)))
     if not measured:
-        file = escaped(output / "queries.jsonl")
-        yield f"Next: add gold labels to {file}, or join it to golden questions with rag-titan build"
+        yield "Next: it lacks outputs or gold labels; rag-titan build joins logs to golden questions"
         return
     conventions = f" --conventions {preset}" if preset else ""
     yield f"Next: rag-titan evaluate --input {folder}{conventions}"
