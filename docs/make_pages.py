@@ -50,10 +50,14 @@ retrieved ids and gold ids are enough for a first report.
 | one JSON file | an object with the keys of the dataset below |
 | JSON Lines, or `-` for standard input | one question a line; chunks and documents with `--chunks` and `--documents` |
 | Parquet (extra `parquet`) | one question a row |
+| CSV, or a workbook (extra `spreadsheet`) | one question a row; a list in a cell is written as JSON |
 | a folder | `queries.jsonl` or `.parquet`; if you have them, `chunks`, `documents`, `embeddings.npz`, `dataset.json` |
 
 Any of the JSON files may be compressed with gzip. `embeddings.npz` holds the arrays `ids`, `vectors`, `query_ids` and
 `query_vectors`; `dataset.json` holds the other keys of the dataset.
+
+A log with names of its own needs no conversion: `[columns]` in the [config file](config.md#columns), or `columns=` of
+`RAGEvaluator.evaluate_path` and `read_dataset`, says where each key stands, as `retrieved_ids = "docs[].metadata.id"`.
 
 Ids are text; a whole number means the same id as its digits. A key that is null counts as not given, an empty list as
 given: `"retrieved_ids": []` is a miss. Keys that are not named here are kept and left alone; one that is nearly the

@@ -183,3 +183,32 @@ def test_the_error_rate_of_the_file_holds(run: Run, write: Write) -> None:
     path = write(dataset(query(), {"id": "q2", "error": "timeout"}))
     assert run("evaluate", "--input", path).code == 1
     assert run("evaluate", "--input", path, "--max-error-rate", "1").code == 0
+
+
+COLUMNS = '[columns]\nid = "request.id"\nretrieved_ids = "docs[].id"\nexpected_chunk_ids = "gold"\n'
+
+
+def test_a_mapping_of_columns_is_used(run: Run, write: Write) -> None:
+    write(COLUMNS, "rag-titan.toml")
+    write('{"request": {"id": 1}, "docs": [{"id": "c1"}], "gold": ["c1"]}\n', "log.jsonl")
+    assert run("evaluate", "--input", "log.jsonl", "--per-query", "none").code == 0
+    report = json.loads(Path("report.json").read_text())
+    assert report["retrieval"]["summary"]["recall_at_k"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("columns = 3", "rag-titan.toml: columns: must be a table, got 3."),
+        (
+            '[columns]\nretrieved_id = "a"',
+            "rag-titan.toml: columns: unknown key 'retrieved_id'; the nearest is 'retrieved_ids'.",
+        ),
+        ("[columns]\nanswer = 3", "rag-titan.toml: columns.answer: must be a path, got 3. "),
+    ],
+)
+def test_a_mapping_that_is_none_is_said_with_the_file(text: str, told: str, run: Run, write: Write) -> None:
+    write(text, "rag-titan.toml")
+    write(dataset(query()))
+    done = run("evaluate", "--input", "data.json")
+    assert (done.code, done.err.startswith(f"rag-titan: {told}")) == (2, True), done.err

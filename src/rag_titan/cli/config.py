@@ -30,6 +30,7 @@ class Config:
     metric_weights  [weights.retrieval] and so on
     gates           [gates.retrieval] and so on; they fail on what is not measured, and `false` takes a gate away
     thresholds      [thresholds]; "stage.key" may also be written as a table; `false` takes one away
+    columns         [columns]: where the keys of a query stand in the records that are read
     """
 
     file: str | None = None
@@ -44,6 +45,7 @@ class Config:
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     max_error_rate: float | None = None
+    columns: Table = field(default_factory=dict)
 
 
 def read_config(path: Path | None, folder: Path) -> Config:
@@ -117,6 +119,7 @@ def _config(file: str, table: Table) -> Config:
         targets=_nested(f"{file}: targets", table.get("targets", {})),
         gates=_nested(f"{file}: gates", table.get("gates", {}), off=True),
         thresholds=dict(_flat(_table(f"{file}: thresholds", table.get("thresholds", {})))),
+        columns=_table(f"{file}: columns", table.get("columns", {})),
     )
 
 
@@ -190,4 +193,4 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "required": _listed(_text),
     "max_error_rate": _share,
 }
-_SECTIONS = ("weights", "targets", "gates", "thresholds")
+_SECTIONS = ("weights", "targets", "gates", "thresholds", "columns")

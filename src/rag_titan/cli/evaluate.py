@@ -12,7 +12,7 @@ import typer
 from rag_titan.cli.config import config_file, read_config
 from rag_titan.cli.outcome import Outcome, Rules
 from rag_titan.cli.outputs import Outputs
-from rag_titan.cli.settings import evaluator_of, merged
+from rag_titan.cli.settings import columns_of, evaluator_of, merged
 from rag_titan.cli.terminal import progress, say
 from rag_titan.errors import SettingsError
 
@@ -36,7 +36,7 @@ Input = Annotated[
     str,
     typer.Option(
         metavar="FILE|FOLDER|-", rich_help_panel=DATA,
-        help="A dataset in JSON, questions in JSON Lines or Parquet, a folder of these, .gz of any, - for stdin.",
+        help="A dataset in JSON, questions in JSON Lines, Parquet or CSV, a folder, .gz of any, - for stdin.",
     ),
 ]  # fmt: skip
 Chunks = Annotated[
@@ -146,9 +146,10 @@ def evaluate(
     read = read_config(config, Path())
     chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
     evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)
+    columns = columns_of(read)
     with progress() as counter:
         report = evaluator.evaluate_path(
-            input, chunks=chunks, documents=documents, per_query=outputs.per_query,
+            input, chunks=chunks, documents=documents, columns=columns, per_query=outputs.per_query,
             skip_bad_records=skip_bad_records, progress=counter, processes=processes,
         )  # fmt: skip
     comparison = _saved(outputs, evaluator, report, before)

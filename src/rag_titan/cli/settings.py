@@ -12,7 +12,7 @@ from rag_titan.cli.config import LARGEST, Config, short
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rag_titan.evaluation import RAGEvaluator
+    from rag_titan.evaluation import Columns, RAGEvaluator
 
 USUAL_K = 5
 _KEYS = {"stage_weights": "weights.stage", "metric_weights": "weights", "strict_gates": "gates"}
@@ -45,6 +45,16 @@ def evaluator_of(config: Config, chosen: Config) -> RAGEvaluator:
     with _placed(config.file):
         evaluator = _built(config)
     return evaluator if chosen == config else _built(chosen)
+
+
+def columns_of(config: Config) -> Columns | None:
+    """The column mapping of the config file, None where it has none."""
+    if not config.columns:
+        return None
+    from rag_titan.evaluation import Columns
+
+    with _placed(config.file):
+        return Columns.of(config.columns)
 
 
 def _built(config: Config) -> RAGEvaluator:

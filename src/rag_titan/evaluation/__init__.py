@@ -4,6 +4,7 @@ from rag_titan.errors import DatasetError, MissingExtraError, RagTitanError, Set
 from rag_titan.evaluation.catalogue import CATALOGUE
 from rag_titan.evaluation.conventions import PRESETS, Conventions
 from rag_titan.evaluation.data.columns import Columns
+from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.read import read_dataset
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.evaluator import RAGEvaluator
@@ -32,6 +33,7 @@ __all__ = [
     "PRESETS",
     "AugmentationEvaluator",
     "ChunkEvaluator",
+    "Columns",
     "Columns",
     "Collected",
     "Conventions",

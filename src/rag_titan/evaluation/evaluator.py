@@ -13,6 +13,7 @@ from rag_titan import __version__
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation.catalogue import ROWS, by_place, known_stage
 from rag_titan.evaluation.conventions import Conventions, conventions_of
+from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.dataset import Dataset, dataset_from
 from rag_titan.evaluation.data.documents import Documents
@@ -99,22 +100,26 @@ class RAGEvaluator:
         *,
         chunks: str | Path | None = None,
         documents: str | Path | None = None,
+        columns: Mapping[str, Any] | Columns | None = None,
         per_query: str | Path | None = "report",
         skip_bad_records: bool = False,
         progress: Progress | None = None,
         processes: int | None = None,
     ) -> dict[str, Any]:
-        """The report on files: JSON, JSON Lines ("-" for standard input), Parquet, a folder of them, .gz of any.
+        """The report on files: JSON, JSON Lines ("-" for standard input), Parquet, CSV, a folder of them, .gz of any.
 
         Queries are read in batches, so that memory does not grow with the file unless lists per query are kept.
         `progress(n)` is called with the number of queries done so far.
 
+        columns    where the queries are not named as the format has it: {key: path in a record} (see `Columns`)
         processes  how many share the work, where lists per query are not wanted and the file is JSON Lines of some
                    size; the report does not depend on it. None: as many as there are processors, at most four
 
         Raises DatasetError with the place of the first bad record, unless `skip_bad_records`.
         """
-        dataset = open_dataset(path, chunks=chunks, documents=documents, skip_bad_records=skip_bad_records)
+        dataset = open_dataset(
+            path, chunks=chunks, documents=documents, columns=columns, skip_bad_records=skip_bad_records
+        )
         run = _Run(self, dataset, per_query)
         most = processors(processes)
         parts = dataset.queries.parts(most if self._plain and not run.plan.keep_rows else 1, LEAST)

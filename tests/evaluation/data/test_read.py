@@ -165,9 +165,10 @@ def test_everything_is_in_memory_after_read_dataset_and_unpacks_into_evaluate(tm
             'chunks[1].id: duplicate id "chunk_1": chunks[0] gets it by default. Give it an id.',
         ),
         (
-            "data.csv",
-            "id,answer",
-            'data.csv: must be one of .json, .jsonl, .ndjson, .parquet (or .gz of them), got ".csv". Convert it first.',
+            "data.yaml",
+            "id: 1",
+            "data.yaml: must be one of .json, .jsonl, .ndjson, .parquet, .csv, .tsv, .tab, .xlsx, .xlsm (or .gz of "
+            'them), got ".yaml". Convert it first.',
         ),
     ],
 )

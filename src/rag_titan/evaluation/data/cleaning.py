@@ -33,7 +33,8 @@ def cleaners_of(record: type[Struct]) -> dict[str, Clean]:
 
 
 @cache
-def _numbers_of(record: type[Struct]) -> frozenset[str]:
+def numbers_of(record: type[Struct]) -> frozenset[str]:
+    """The keys of a record type that hold a number, or may."""
     hints = get_type_hints(record)
     return frozenset(name for name, hint in hints.items() if float in (hint, *get_args(hint)))
 
@@ -90,7 +91,7 @@ def build(record: type[Struct], kept: dict[str, Any], place: Place) -> Any:
 
 def _empty_cell(value: Any, record: type[Struct], key: str) -> bool:
     """True for the NaN that pandas writes where a text or a list is missing; a number may be NaN."""
-    return isinstance(value, float) and math.isnan(value) and key not in _numbers_of(record)
+    return isinstance(value, float) and math.isnan(value) and key not in numbers_of(record)
 
 
 def near_name(key: Any, known: Iterable[str]) -> str | None:

@@ -36,13 +36,14 @@ def rows_of_table(kind: RecordKind[T], table: Any, name: str) -> ValueRows[T]:
         raise DatasetError(name, f"must have every column once, got {min(twice)!r} twice. Rename one of them.")
 
     def blocks() -> Iterator[Sequence[Any]]:
-        for block in _blocks_of(table):
+        for block in blocks_of(table):
             yield records_of(kind.record, block)
 
     return ValueRows(kind, Naming(f"{name}[", "]"), blocks, len(table) if hasattr(table, "__len__") else None)
 
 
-def _blocks_of(table: Any) -> Iterator[list[dict[str, Any]]]:
+def blocks_of(table: Any) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a table as they are, in blocks."""
     if hasattr(table, "to_batches"):
         for batch in table.to_batches(max_chunksize=BLOCK):
             yield arrow_records(batch)

@@ -1,0 +1,109 @@
+"""Records of another system -> queries, by a column mapping; otherwise they are `Rows` as any others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import DecodeError, Raw
+from msgspec.json import decode
+
+from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.columns import Columns
+from rag_titan.evaluation.data.decoding import QUERIES, Intake, RecordDecoder, from_json
+from rag_titan.evaluation.data.frames import records_of
+from rag_titan.evaluation.data.malformed import utf8
+from rag_titan.evaluation.data.plain import Place, plain
+from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.data.sheet_cells import typed_cells
+from rag_titan.evaluation.data.source import Pairs, Source
+
+
+class ColumnRows:
+    """The queries of a source whose records are not named as the format has it.
+
+    >>> source = Source.of_list([{"docs": [{"id": 3}, {"id": 1}], "qid": "q1"}], "logs")
+    >>> rows = ColumnRows(source, Columns.of({"id": "qid", "retrieved_ids": "docs[].id"}))
+    >>> [[(query.id, query.retrieved_ids) for query in block] for _, block in rows.read(Intake())]
+    [[('q1', ['3', '1'])]]
+    """
+
+    def __init__(self, source: Source, columns: Columns) -> None:
+        self.naming = source.naming
+        self._source = source
+        self._columns = columns
+
+    @property
+    def share(self) -> float | None:
+        """Unknown."""
+        return None
+
+    def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[Query]]]:
+        """Blocks of queries, each with its number; a path that leads nowhere in all of them is noticed at the end."""
+        decoder = _MappedDecoder(self._source, self._columns, intake)
+        for pairs in self._source.read(intake.notices):
+            yield decoder.pairs(pairs)
+        for sentence in decoder.tally.sentences():
+            intake.notices.add(sentence)
+
+
+class PathTally:
+    """Which paths of a mapping lead anywhere, over the records of one pass."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._found: set[str] = set()
+        self._missed: dict[str, dict[str, Any]] = {}
+
+    def mapped(self, source: dict[str, Any]) -> dict[str, Any]:
+        """The record under the names of the format."""
+        record = self._columns.record(source)
+        for key in self._columns.paths:
+            if key not in record:
+                self._missed.setdefault(key, source)
+            elif record[key] != []:
+                self._found.add(key)
+        return record
+
+    def sentences(self) -> Iterator[str]:
+        """What is to be said when all records were seen."""
+        return self._columns.absent(self._found, self._missed)
+
+
+class _MappedDecoder(RecordDecoder[Query]):
+    """Maps every record, then cleans it."""
+
+    def __init__(self, source: Source, columns: Columns, intake: Intake) -> None:
+        super().__init__(QUERIES, lambda number: source.naming.place(number, intake.notices), intake)
+        self.tally = PathTally(columns)
+        self._columns = columns
+        self._sheet = source.sheet
+
+    def pairs(self, pairs: Pairs) -> tuple[list[int], list[Query]]:
+        """The queries of numbered records."""
+        numbers, records = [], []
+        for number, value in pairs:
+            clean = self._from_json if isinstance(value, bytes | Raw) else self._clean
+            record = self._explained(clean, value, number)
+            if record is not None:
+                numbers.append(number)
+                records.append(record)
+        return numbers, self._finished(records)
+
+    def _from_json(self, raw: bytes | Raw, place: Place) -> Any:
+        try:
+            value = decode(raw)
+        except (DecodeError, RecursionError):
+            value = from_json(utf8(bytes(raw), place.where), place)
+        return self._clean(value, place)
+
+    def _clean(self, value: Any, place: Place) -> Any:
+        value = plain(value)
+        if not isinstance(value, dict):
+            return super()._clean(value, place)
+        mapped = self.tally.mapped(value)
+        cells = typed_cells(Query, mapped) if self._sheet else records_of(Query, [mapped])[0]
+        try:
+            return super()._clean(cells, place)
+        except DatasetError as error:
+            raise DatasetError(self._columns.renamed(error.where, place.where), error.rule) from None
