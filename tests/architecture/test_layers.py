@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (f"{FACE}.parallel",),
     (f"{FACE}.evaluator", f"{FACE}.stage_evaluators", f"{FACE}.worker"),
     (f"{FACE}.reports.*",),
-    (f"{FACE}.preparation.*", f"{FACE}.importers.*"),
+    (f"{FACE}.preparation.*", f"{FACE}.importers.*", f"{FACE}.exports.*"),
     (FACE,),
     ("rag_titan.cli.*", "rag_titan.__main__"),
 )
@@ -34,7 +34,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "numpy": (f"{FACE}.*",),
     "msgspec": (f"{FACE}.data.*", f"{FACE}.preparation.*", f"{FACE}.importers.*"),
     "rapidfuzz": (f"{FACE}.measures.text",),
-    "pyarrow": (f"{FACE}.data.parquet",),
+    "pyarrow": (f"{FACE}.data.parquet", f"{FACE}.exports.per_query"),
+    "pandas": (f"{FACE}.exports.per_query",),
     "rensa": (f"{FACE}.preparation.duplicates",),
     "openpyxl": (f"{FACE}.data.sheets",),
     "httpx": (f"{FACE}.preparation.collect_http",),

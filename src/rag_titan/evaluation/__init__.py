@@ -4,10 +4,16 @@ from rag_titan.errors import DatasetError, MissingExtraError, RagTitanError, Set
 from rag_titan.evaluation.catalogue import CATALOGUE
 from rag_titan.evaluation.conventions import PRESETS, Conventions
 from rag_titan.evaluation.data.columns import Columns
-from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.read import read_dataset
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.evaluator import RAGEvaluator
+from rag_titan.evaluation.exports.per_query import (
+    per_query_frame,
+    per_query_rows,
+    per_query_table,
+    write_per_query,
+)
+from rag_titan.evaluation.exports.trec import export_trec
 from rag_titan.evaluation.importers.formats import FORMATS as IMPORT_FORMATS
 from rag_titan.evaluation.importers.formats import import_run
 from rag_titan.evaluation.importers.imported import Imported
@@ -33,9 +39,8 @@ __all__ = [
     "PRESETS",
     "AugmentationEvaluator",
     "ChunkEvaluator",
-    "Columns",
-    "Columns",
     "Collected",
+    "Columns",
     "Conventions",
     "DatasetError",
     "EmbeddingEvaluator",
@@ -61,6 +66,11 @@ __all__ = [
     "UnknownMetricError",
     "collect_answers",
     "collect_dataset",
+    "export_trec",
     "import_run",
+    "per_query_frame",
+    "per_query_rows",
+    "per_query_table",
     "read_dataset",
+    "write_per_query",
 ]
