@@ -81,6 +81,43 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("deepeval", "deepeval", "a DeepEval test run as JSON", "test_run.json"),
     Format("langsmith", "langsmith", "LangSmith runs as JSON or JSON Lines", "runs.jsonl"),
+    Format(
+        "autorag",
+        "autorag",
+        "an AutoRAG project or trial, or its qa and corpus tables alone (Parquet)",
+        "project/",
+        (
+            Option("node_line", "take this node line; all of them where none is named", many=True),
+            Option("module", "NODE=FILE: take this module in place of AutoRAG's choice", many=True),
+            Option("retrieval", "which retrieval node is the retriever; the last one that ran"),
+        ),
+    ),
+    Format("ragchecker", "ragchecker", "RAGChecker's inputs, results or labelled pairs as JSON", "checking_outputs.json"),
+    Format("open-rag-eval", "open_rag_eval", "open-rag-eval's CSV, one row a passage", "results.csv"),
+    Format(
+        "alce",
+        "alce",
+        "ALCE's results or human evaluation as JSON",
+        "result.json",
+        (
+            Option("dataset", "this data set of a human evaluation; all of them"),
+            Option("system", "this system of a human evaluation; all of them"),
+        ),
+    ),
+    Format(
+        "squad",
+        "squad",
+        "SQuAD's articles, and predictions {id: answer}; XQuAD and others have that form too",
+        "dev-v2.0.json predictions.json",
+        preset="squad",
+    ),
+    Format(
+        "traces",
+        "traces",
+        "spans of OpenTelemetry (OpenInference, GenAI, OpenLLMetry), Phoenix exports, TruLens: JSON, CSV, Parquet",
+        "spans.jsonl",
+        (Option("document_id", "the key of the documents' metadata that holds chunk ids, where documents have no id"),),
+    ),
 )  # fmt: skip
 """Every format, in the order of the help page."""
 
