@@ -1,0 +1,77 @@
+"""The table of the questions: the same values as the report, in every form."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_titan.errors import SettingsError
+from rag_titan.evaluation import RAGEvaluator, per_query_frame, per_query_rows, per_query_table, write_per_query
+
+QUERIES = [
+    {"id": "q1", "expected_chunk_ids": ["a"], "retrieved_ids": ["b", "a"], "tags": {"kind": "é"}},
+    {"id": "q2", "expected_chunk_ids": ["a"], "retrieved_ids": []},
+    {"id": "q3", "answer": "no labels", "latency_ms": 20},
+]
+
+
+@pytest.fixture
+def report() -> dict[str, Any]:
+    return RAGEvaluator(k=2).evaluate(queries=QUERIES)
+
+
+def test_a_row_a_question_and_a_column_a_metric(report: dict[str, Any]) -> None:
+    rows = per_query_rows(report)
+    assert [row["id"] for row in rows] == ["q1", "q2", "q3"]
+    assert [row["retrieval.mrr_at_k"] for row in rows] == [0.5, 0.0, None]
+    assert [row["end_to_end.latency_ms"] for row in rows] == [None, None, 20.0]
+    assert (rows[0]["tags"], rows[1]["lost_at"]) == ({"kind": "é"}, "retrieval")
+    assert len({tuple(row) for row in rows}) == 1
+
+
+def test_csv_holds_the_same(report: dict[str, Any], tmp_path: Path) -> None:
+    path = write_per_query(report, tmp_path / "table.csv")
+    with path.open(encoding="utf-8", newline="") as text:
+        read = list(csv.DictReader(text))
+    for row, cells in zip(per_query_rows(report), read, strict=True):
+        numbers = {name: value for name, value in row.items() if "." in name}
+        assert {name: float(cells[name]) if cells[name] else None for name in numbers} == numbers
+        assert json.loads(cells["why"]) == row["why"]
+    assert json.loads(read[0]["tags"]) == {"kind": "é"}
+    assert [cells["lost_at"] for cells in read] == ["", "retrieval", ""]
+
+
+@pytest.mark.parquet
+def test_arrow_and_parquet_hold_the_same(report: dict[str, Any], tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = per_query_table(report)
+    assert pq.read_table(write_per_query(report, tmp_path / "table.parquet")).equals(table)
+    rows = [{**row, "tags": None if row["tags"] is None else json.dumps(row["tags"], ensure_ascii=False)}
+            for row in per_query_rows(report)]  # fmt: skip
+    assert table.to_pylist() == rows
+    assert str(table.schema.field("retrieval.mrr_at_k").type) == "double"
+
+
+@pytest.mark.oracle
+def test_a_data_frame_holds_the_same(report: dict[str, Any]) -> None:
+    pytest.importorskip("pandas")
+    frame = per_query_frame(report)
+    assert frame["retrieval.mrr_at_k"].dropna().to_dict() == {"q1": 0.5, "q2": 0.0}
+    assert str(frame["end_to_end.latency_ms"].dtype) == "float64"
+    assert frame["retrieval.mrr_at_k"].mean() == report["retrieval"]["summary"]["mrr_at_k"]
+
+
+@pytest.mark.parametrize("name", ["table.xlsx", "table"])
+def test_another_ending_is_refused(report: dict[str, Any], tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match=r"must end in \.csv or \.parquet"):
+        write_per_query(report, tmp_path / name)
+
+
+def test_a_report_without_the_values_says_how_to_get_them(tmp_path: Path) -> None:
+    report = RAGEvaluator().evaluate(queries=QUERIES, per_query=None)
+    with pytest.raises(SettingsError, match="must hold the values of each question"):
+        write_per_query(report, tmp_path / "table.csv")
