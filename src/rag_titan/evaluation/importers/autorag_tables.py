@@ -108,7 +108,7 @@ class Corpus:
         self._strange: dict[str, Record] = {}
 
     def add(self, path: Path) -> None:
-        """The rows of a corpus table. `start_end_idx` stays in the metadata, for it counts in a text that is not kept."""
+        """The rows of a corpus table. `start_end_idx` becomes metadata: the text in which it counts is not there."""
         values = ((f"{path.name} row {i}", row) for i, row in enumerate(parquet_cells(File(path)), 1))
         for _, row in readable(Passage, values, self._notices):
             if row.doc_id in self._chunks:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.notices import Notices
 
-Passage = tuple[str | None, str | None]  # its id in the log, its text
+
+class Passage(NamedTuple):
+    """A passage as a log has it: its id there, its text, and what else is known of it."""
+
+    name: str | None
+    text: str | None
+    metadata: Mapping[str, Any] | None = None
+
 
 LOCAL = "ids of passages are local to a query there, and got its id before them: an example is {ids}."
 NAMELESS = "passages without an id got that of their query and their number: query {ids}."
@@ -24,8 +31,8 @@ class Passages:
     local  True where the format says so itself, as for "[1]"
 
     >>> passages = Passages()
-    >>> passages.add("q1", [("000", "The Nile is long.")])
-    >>> passages.add("q2", [("000", "The flag is blue."), (None, "It has a star.")])
+    >>> passages.add("q1", [Passage("000", "The Nile is long.")])
+    >>> passages.add("q2", [Passage("000", "The flag is blue."), Passage(None, "It has a star.")])
     >>> passages.ids("q1"), passages.ids("q2")
     (['q1/000'], ['q2/000', 'q2/2'])
     >>> passages.chunks()[0]
@@ -43,10 +50,14 @@ class Passages:
     def add(self, query: str, passages: Iterable[Passage]) -> None:
         """The passages of a query in order; a query is added once."""
         self._lists[query] = list(passages)
-        for name, text in self._lists[query]:
+        for name, text, _ in self._lists[query]:
             if name is not None and text is not None:
                 words = normal_text(text)
                 self.local |= self._texts.setdefault(name, words) != words
+
+    def queries(self) -> list[str]:
+        """The queries that have passages, in the order of the log."""
+        return list(self._lists)
 
     def ids(self, query: str) -> list[str]:
         """The ids of its passages, in order; to be asked when all queries were added."""
@@ -60,10 +71,10 @@ class Passages:
     def tell(self, notices: Notices) -> None:
         """Say what was made of the ids."""
         named = self._name_all()
+        called = {query: [passage.name is not None for passage in some] for query, some in self._lists.items()}
         if self.local:
-            example = next((ids[0] for query, ids in named.items() if ids and self._lists[query][0][0] is not None), "")
-            notices.add(LOCAL, [example] if example else [])
-        notices.add(NAMELESS, [query for query, some in self._lists.items() if any(name is None for name, _ in some)])
+            notices.add(LOCAL, [named[query][0] for query, some in called.items() if some and some[0]][:1])
+        notices.add(NAMELESS, [query for query, some in called.items() if not all(some)])
         notices.add(TWO_TEXTS, self._again)
 
     def _name_all(self) -> dict[str, list[str]]:
@@ -73,18 +84,21 @@ class Passages:
 
     def _names(self, query: str, passages: list[Passage]) -> list[str]:
         names = []
-        for number, (name, text) in enumerate(passages, 1):
+        for number, passage in enumerate(passages, 1):
+            name = passage.name
             local = self.local or name is None
             wanted = f"{query}/{number if name is None else name}" if local else str(name)
-            names.append(self._place(wanted, text, number))
+            names.append(self._place(wanted, passage, number))
         return names
 
-    def _place(self, wanted: str, text: str | None, number: int) -> str:
-        """The id under which a text stands in the chunk table."""
+    def _place(self, wanted: str, passage: Passage, number: int) -> str:
+        """The id under which a passage stands in the chunk table."""
         chunk = self._chunks.setdefault(wanted, {"id": wanted})
-        if text is None:
+        if passage.text is None:
             return wanted
-        if normal_text(chunk.setdefault("text", text)) == normal_text(text):
+        if normal_text(chunk.setdefault("text", passage.text)) == normal_text(passage.text):
+            if passage.metadata:
+                chunk.setdefault("metadata", dict(passage.metadata))
             return wanted
         self._again.append(wanted)
-        return self._place(f"{wanted}.{number}", text, number)
+        return self._place(f"{wanted}.{number}", passage, number)

@@ -18,7 +18,7 @@ from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Id
 from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.parsing import TWICE, items_of, json_value, readable
-from rag_titan.evaluation.importers.passages import Passages
+from rag_titan.evaluation.importers.passages import Passage, Passages
 
 VERDICTS = ("Entailment", "Neutral", "Contradiction")
 LABELS = ("correctness_label", "completeness_label", "overall_label")
@@ -120,7 +120,7 @@ def _results(value: Any, name: str, queries: dict[str, Record], passages: Passag
             continue
         queries[row.query_id] = _query(row, notices)
         if row.retrieved_context is not None:
-            passages.add(row.query_id, [(doc.doc_id, doc.text) for doc in row.retrieved_context])
+            passages.add(row.query_id, [Passage(doc.doc_id, doc.text) for doc in row.retrieved_context])
 
 
 def _figures(metrics: Any) -> Iterator[str]:
