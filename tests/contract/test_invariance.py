@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from tests.contract.rich_dataset import rich_dataset
 from tests.strategies import World, datasets, worlds
 
-from rag_titan.evaluation import RAGEvaluator, evaluator, partial
+from rag_titan.evaluation import RAGEvaluator, evaluator
+from rag_titan.evaluation.data import gathering
 from rag_titan.evaluation.data.dataset import dataset_from
 from rag_titan.evaluation.partial import Partial, partial_of
 
@@ -47,8 +48,8 @@ def evaluated(dataset: dict[str, Any], **options: Any) -> dict[str, Any]:
 def batches_of(read: int, computed: int) -> Iterator[None]:
     """As many queries are read at once, and about as many are computed at once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partial, "HOT", read)
-        patch.setattr(partial, "BATCH", computed)
+        patch.setattr(gathering, "HOT", read)
+        patch.setattr(gathering, "BATCH", computed)
         yield
 
 

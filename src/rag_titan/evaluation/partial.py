@@ -17,6 +17,7 @@ import numpy as np
 
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.fingerprint import Fingerprint, gold_fingerprint, query_fingerprint
+from rag_titan.evaluation.data.gathering import gathered
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
@@ -28,9 +29,6 @@ from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, reranking, retrieval
 from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
-
-BATCH = 4096  # queries that are computed at once: large enough for the arrays
-HOT = 256  # queries that are read at once: small enough for the processor's cache
 
 Rows = tuple[Metric, ...]
 Key = TypeVar("Key")
@@ -124,21 +122,8 @@ def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -
 def partials(queries: QuerySource, plan: Plan) -> Iterator[Partial]:
     """What each batch of the queries contributes, as they are read."""
     with _no_garbage_collection():
-        for table in _tables(queries, plan):
+        for table in gathered(queries, plan.corpus, plan.settings, slim=not plan.keep_rows):
             yield partial_of_table(table, plan)
-
-
-def _tables(queries: QuerySource, plan: Plan) -> Iterator[QueryTable]:
-    """The queries in tables of about BATCH, each put together from small ones that were prepared as they were read."""
-    ready: list[QueryTable] = []
-    for few in queries.batches(HOT):
-        table = QueryTable(few, plan.corpus, plan.settings).prepare(slim=not plan.keep_rows)
-        if ready and (len(ready) * HOT >= BATCH or table.slim != ready[0].slim):
-            yield QueryTable.joined(ready)
-            ready = []
-        ready.append(table)
-    if ready:
-        yield QueryTable.joined(ready)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_titan.errors import SettingsError
-from rag_titan.evaluation import RAGEvaluator, partial
+from rag_titan.evaluation import RAGEvaluator
+from rag_titan.evaluation.data import gathering
 
 IDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 QUERY = st.fixed_dictionaries(
@@ -50,8 +51,8 @@ def test_reports_with_and_without_lists_agree_to_the_last_digit(
     whole = without_lists(own.evaluate(**data))
     assert without_lists(own.evaluate(**data, per_query=None)) == whole
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(partial, "HOT", 2)
-        patch.setattr(partial, "BATCH", 4)
+        patch.setattr(gathering, "HOT", 2)
+        patch.setattr(gathering, "BATCH", 4)
         assert without_lists(own.evaluate(**data, per_query=None)) == whole
         assert without_lists(own.evaluate(**data)) == whole
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
@@ -18,6 +18,7 @@ from rag_titan.evaluation.data.citations import Cited, read_markers
 from rag_titan.evaluation.data.contexts import Contexts
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.evidence import evidence_of
+from rag_titan.evaluation.data.gold import Gold, labels_of, lengths_of
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.spans import Spans
@@ -26,7 +27,6 @@ from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 NO_IDS: list[str] = []
-NO_LABELS: dict[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -45,38 +45,27 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Gold:
-    """The gold chunks of n queries.
+class Ranked:
+    """What the @K metrics ask of the retrieved ids of n queries.
 
-    by_id    for each query {chunk id: grade}, grades above 0 only
-    grades   the same grades, query after query
-    given    (n,) True where labels were given, were they empty
+    given   (n,) True where a list was given
+    counts  {k: ((n,) ids among the first k, (n,) different ones among them)}
+    gold    the gold chunks
+    grades  for each query the gold grades of its different ids, down to the deepest cut-off
     """
 
-    by_id: list[Mapping[str, float]]
-    grades: Ragged
     given: Mask
+    counts: Mapping[int, tuple[NDArray[np.int64], NDArray[np.int64]]]
+    gold: Gold
+    grades: Ragged
 
-    @classmethod
-    def joined(cls, parts: Sequence[Gold]) -> Gold:
-        """The gold chunks of all their queries."""
-        lengths = np.concatenate([part.grades.lengths for part in parts])
-        values = np.concatenate([part.grades.values for part in parts])
-        by_id = list(chain.from_iterable(part.by_id for part in parts))
-        return cls(by_id, Ragged(values, offsets_of(lengths)), np.concatenate([part.given for part in parts]))
 
-    def relevant(self, level: float) -> NDArray[np.int64]:
-        """(n,) how many gold chunks have at least the grade `level`."""
-        return self.grades.sums(self.grades.values >= level).astype(np.int64)
+@dataclass(frozen=True)
+class Made:
+    """What of a table is made already: the keys that some query carries, and what its rankings say, if it is known."""
 
-    def ideal(self, depth: int) -> Floats:
-        """(n, depth) all grades of a query in falling order, cut at `depth`, 0 beyond."""
-        rows, places = self.grades.rows, self.grades.places
-        falling = self.grades.values[np.lexsort((-self.grades.values, rows))]
-        best = np.zeros((len(self.grades), depth))
-        kept = places < depth
-        best[rows[kept], places[kept]] = falling[kept]
-        return best
+    raw: dict[str, Sequence[Any]]
+    ranked: Ranked | None
 
 
 class QueryTable:
@@ -92,6 +81,7 @@ class QueryTable:
         settings: Settings | None = None,
         notices: Notices | None = None,
         ids: Sequence[str] | None = None,
+        made: Made | None = None,
     ) -> None:
         self.queries = queries
         self.passed = corpus if corpus is not None else Corpus()
@@ -100,11 +90,13 @@ class QueryTable:
         self.settings = settings if settings is not None else Settings()
         self.notices = notices if notices is not None else Notices()
         self.ids: Sequence[str] = [q.id for q in queries] if ids is None else ids
-        self.slim = False
         self._columns: dict[str, list[Any]] = {}
-        self._given: dict[str, Mask] = {}
         self._amounts: dict[str, Floats] = {}
+        self._given: dict[str, Mask] = {}
         self._counts: dict[str, NDArray[np.int64]] = {}
+        if made is not None:
+            self._raw = made.raw
+            self._take(made.ranked)
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -112,46 +104,16 @@ class QueryTable:
         logged = [texts for kind in ("retrieved_texts", "reranked_texts") for texts in self.column(kind) if texts]
         return self.passed.with_texts(chain.from_iterable(logged)) if logged else self.passed
 
-    @classmethod
-    def joined(cls, tables: Sequence[QueryTable]) -> QueryTable:
-        """One table of all their queries, with the columns that `prepare` made; all slim, or none."""
-        first = tables[0]
-        queries, ids = ([x for part in tables for x in getattr(part, name)] for name in ("queries", "ids"))
-        table = cls(queries, first.passed, first.settings, ids=ids)
-        names = {name for part in tables for name in part._raw}
-        table._raw = {name: tuple(chain.from_iterable(part.column(name) for part in tables)) for name in names}
-        if any(part.corpus is not part.passed for part in tables):
-            return table
-        table._given = _together([part._given for part in tables], np.concatenate)
-        table._counts = _together([part._counts for part in tables], np.concatenate)
-        if all("retrieved_grades" in vars(part) for part in tables):
-            table.gold = Gold.joined([part.gold for part in tables])
-            table.width = max(part.width for part in tables)
-            wide = [(0, 0), (0, table.width)]
-            table.retrieved_grades = np.concatenate(
-                [np.pad(part.retrieved_grades, wide)[:, : table.width] for part in tables]
-            )
-        return table
-
-    def prepare(self, slim: bool = False) -> QueryTable:
-        """Look at every ranked id while the queries are still in the processor's cache.
-
-        slim  let go of the queries and of their rankings, where nothing but the @K metrics asks for them
-        """
-        kept_whole = ("reranked_ids", "reranked_texts", "retrieved_texts", "expected_evidence")
-        self.slim = slim and not any(name in self._raw for name in kept_whole)
-        self.has_list("retrieved")
-        self.given("retrieved_ids")
-        if "retrieved_ids" in self._raw or self.slim:
-            _ = self.retrieved_grades
-            for k in (self.settings.k, *self.settings.also_at):
-                self.returned("retrieved", k)
-                self.distinct("retrieved", k)
-        if self.slim:
-            self.queries = ()
-            self._raw.pop("retrieved_ids", None)
-            self._columns.clear()
-        return self
+    def _take(self, ranked: Ranked | None) -> None:
+        """Take over what was asked of the rankings already."""
+        if ranked is None:
+            return
+        self._given |= dict.fromkeys(("retrieved_ids", "retrieved_lists"), ranked.given)
+        for k, (returned, distinct) in ranked.counts.items():
+            self._counts[f"retrieved_returned_{k}"] = returned
+            self._counts[f"retrieved_distinct_{k}"] = distinct
+        self.gold = ranked.gold
+        self.retrieved_grades = self._matrix(ranked.grades)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -163,10 +125,8 @@ class QueryTable:
 
     @cached_property
     def _raw(self) -> dict[str, Sequence[Any]]:
-        """The keys that some query carries; all in one go takes a third of the time of a key at a time."""
-        n = len(self.queries)
-        columns = zip(*map(astuple, self.queries), strict=True)
-        return {name: c for name, c in zip(Query.__struct_fields__, columns, strict=False) if c.count(None) < n}
+        """The keys that some query carries."""
+        return columns_of(self.queries)
 
     @cached_property
     def _nothing(self) -> tuple[None, ...]:
@@ -282,13 +242,7 @@ class QueryTable:
     def gold(self) -> Gold:
         """`relevance`, and `expected_chunk_ids` with grade 1 for those it does not name; grades from 0 down dropped."""
         graded, plain = self.column("relevance"), self.column("expected_chunk_ids")
-        by_id = [_labels(r, ids) for r, ids in zip(graded, plain, strict=True)]
-        offsets = offsets_of(lengths_of(by_id))
-        grades = np.fromiter(chain.from_iterable(g.values() for g in by_id), np.float64, int(offsets[-1]))
-        if len(grades) and not grades.min() > 0:
-            by_id = [{c: g for c, g in gold.items() if g > 0} for gold in by_id]
-            return Gold(by_id, Ragged(grades, offsets).keep(grades > 0), self._labelled)
-        return Gold(by_id, Ragged(grades, offsets), self._labelled)
+        return Gold.of([labels_of(r, ids) for r, ids in zip(graded, plain, strict=True)], self._labelled)
 
     @property
     def _labelled(self) -> Mask:
@@ -313,7 +267,9 @@ class QueryTable:
 
     def grade_matrix(self, kind: str) -> Floats:
         """(n, width) the gold grade at each rank of the list; 0 where nothing relevant stands."""
-        grades = self.grades_of(self.ranked(kind, self.settings.depth))
+        return self._matrix(self.grades_of(self.ranked(kind, self.settings.depth)))
+
+    def _matrix(self, grades: Ragged) -> Floats:
         matrix = np.zeros((len(self), self.width))
         matrix[grades.rows, grades.places] = grades.values
         return matrix
@@ -375,21 +331,11 @@ class QueryTable:
         return Contexts(self.column("context"), ids, self.corpus.text_of, self.vocabulary)
 
 
-def _labels(graded: Mapping[str, float] | None, plain: Sequence[str] | None) -> Mapping[str, float]:
-    if not plain:
-        return graded or NO_LABELS
-    return {**dict.fromkeys(plain, 1.0), **graded} if graded else dict.fromkeys(plain, 1.0)
-
-
-def _together(parts: Sequence[dict[str, Any]], join: Callable[[list[Any]], Any]) -> dict[str, Any]:
-    """What all parts have, joined."""
-    shared = set.intersection(*map(set, parts))
-    return {key: join([part[key] for part in parts]) for key in shared}
-
-
-def lengths_of(lists: Sequence[Sized]) -> NDArray[np.int64]:
-    """(n,) the length of each."""
-    return np.fromiter(map(len, lists), np.int64, len(lists))
+def columns_of(queries: Sequence[Query]) -> dict[str, Sequence[Any]]:
+    """The keys that some query carries; all in one go takes a third of the time of a key at a time."""
+    n = len(queries)
+    columns = zip(*map(astuple, queries), strict=True)
+    return {name: c for name, c in zip(Query.__struct_fields__, columns, strict=False) if c.count(None) < n}
 
 
 def _given(column: Sequence[Any]) -> Mask:
