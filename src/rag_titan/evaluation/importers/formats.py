@@ -92,7 +92,7 @@ FORMATS: tuple[Format, ...] = (
             Option("retrieval", "which retrieval node is the retriever; the last one that ran"),
         ),
     ),
-    Format("ragchecker", "ragchecker", "RAGChecker's inputs, results or labelled pairs as JSON", "checking_outputs.json"),
+    Format("ragchecker", "ragchecker", "RAGChecker's inputs, results or compared answers", "checking_outputs.json"),
     Format("open-rag-eval", "open_rag_eval", "open-rag-eval's CSV, one row a passage", "results.csv"),
     Format(
         "alce",
