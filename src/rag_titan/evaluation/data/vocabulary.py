@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +88,10 @@ class Vocabulary:
     def code(self, token: str) -> int:
         """The code of a token's text."""
         return self._codes.setdefault(token, len(self._codes))
+
+    def token_texts(self, first: int = 0) -> list[str]:
+        """The texts of the tokens with the codes first, first + 1, ..."""
+        return list(islice(self._codes, first, None))
 
     def encode(self, texts: Sequence[str], split: Split) -> Ragged:
         """(len(texts) lists) int32 codes of the tokens of each text, in order."""
