@@ -21,6 +21,11 @@ from rag_titan.evaluation.metric import Kind, Metric, Reduce, Stage
 from rag_titan.evaluation.preparation.asking import Pace
 from rag_titan.evaluation.preparation.collect import Collected, Pipeline, collect_answers, collect_dataset
 from rag_titan.evaluation.preparation.collect_http import HttpApp
+from rag_titan.evaluation.preparation.document_files import read_documents
+from rag_titan.evaluation.preparation.golden import check_golden
+from rag_titan.evaluation.preparation.golden_files import read_golden
+from rag_titan.evaluation.preparation.profile import profile_documents
+from rag_titan.evaluation.preparation.sample import sample_documents, sample_queries
 from rag_titan.evaluation.reports.manager import ReportManager
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stage_evaluators import (
@@ -64,6 +69,7 @@ __all__ = [
     "SettingsError",
     "Stage",
     "UnknownMetricError",
+    "check_golden",
     "collect_answers",
     "collect_dataset",
     "export_trec",
@@ -71,6 +77,11 @@ __all__ = [
     "per_query_frame",
     "per_query_rows",
     "per_query_table",
+    "profile_documents",
     "read_dataset",
+    "read_documents",
+    "read_golden",
+    "sample_documents",
+    "sample_queries",
     "write_per_query",
 ]
