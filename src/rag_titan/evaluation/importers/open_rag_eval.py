@@ -44,7 +44,7 @@ def read(sources: Sequence[Path]) -> Imported:
     such as [2] and [1, 3] are read into `citations`, by the passage's id and not by its place; what is cited and not
     there counts as cited. A query with several values of query_run becomes as many queries.
 
-    Raises DatasetError for a table without the columns of passages or answers.
+    Raises DatasetError for a table without queries.
     """
     notices = Notices()
     asked: dict[tuple[str, str], _Asked] = {}
@@ -64,8 +64,9 @@ def read(sources: Sequence[Path]) -> Imported:
 
 
 def _collect(path: Path, asked: dict[tuple[str, str], _Asked], notices: Notices) -> None:
+    names: set[str] = set()
     for number, row in read_sheet(path, notices):
-        _check_columns(path, number, row)
+        names |= row.keys()
         query = row.get("query_id") or row.get("query")
         if query is None:
             notices.add(_NO_QUERY.format(name=path.name), [str(number)])
@@ -75,12 +76,9 @@ def _collect(path: Path, asked: dict[tuple[str, str], _Asked], notices: Notices)
         if "passage" in row or "passage_id" in row:
             one.passages.append(Passage(_bare(row.get("passage_id")), row.get("passage")))
         _keep_first(one, row, notices)
-
-
-def _check_columns(path: Path, number: int, row: dict[str, str]) -> None:
-    """The first row below the names has what every query has: a query, and a passage or an answer."""
-    if number == 2 and not {"query", "query_id"} & row.keys():
-        raise DatasetError(path.name, f"must have the columns {', '.join(COLUMNS)}, got {', '.join(row)}.")
+    if not names & {"query", "query_id"}:
+        got = ", ".join(sorted(names)[:8]) or "no rows below its names"
+        raise DatasetError(path.name, f"must have the columns {', '.join(COLUMNS)}, got {got}.")
 
 
 def _bare(name: str | None) -> str | None:

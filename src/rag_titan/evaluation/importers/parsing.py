@@ -16,14 +16,16 @@ from rag_titan.evaluation.data.plain import Place, plain, shown
 
 T = TypeVar("T", bound=Struct)
 
-LEFT_OUT = "records that could not be read were left out: {ids}"
+LEFT_OUT = "records that could not be read were left out: {ids}."
 TWICE = "an id that came before was left out with its record: {ids}."
 
 
-def json_value(path: Path) -> Any:
-    """The value of a JSON file; raises DatasetError with the place where it is no JSON."""
+def json_value(path: Path) -> dict[str, Any] | list[Any]:
+    """The object or list in a JSON file; raises DatasetError with the place where it is neither."""
     file = File(path)
     value, encoded = read_json(file)
+    if not isinstance(value, dict | list):
+        raise DatasetError(file.name, f"must hold a JSON object or list, got {shown(value)}.")
     if not encoded:
         return value
     if isinstance(value, list):
@@ -56,7 +58,7 @@ claims[1]: must be an object, got the text "yes".'])
         yield where, kept
     if refused and not read:
         raise refused[0]
-    notices.add(LEFT_OUT, map(str, refused))
+    notices.add(LEFT_OUT, [str(error).removesuffix(".") for error in refused])
 
 
 def items_of(value: Any, name: str, rule: str) -> Iterator[tuple[str, Any]]:
