@@ -17,8 +17,9 @@ from rag_titan.evaluation.data.citations import read_markers
 from rag_titan.evaluation.data.cleaning import clean_anything
 from rag_titan.evaluation.data.dataset import dataset_from
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place, shown
+from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
+from rag_titan.evaluation.preparation.golden_files import read_golden
 from rag_titan.evaluation.preparation.journal import Entry, Journal
 from rag_titan.evaluation.preparation.responses import OUTPUTS, Record, Responses, is_answered
 from rag_titan.evaluation.writing import PathLike, write
@@ -207,7 +208,7 @@ def _questions(golden: Any, limit: int | None, notices: Notices) -> list[Record]
     """The golden questions without what an earlier run brought."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
         raise SettingsError(f"limit: must be a whole number from 1, got {limit!r}.")
-    records = _golden_records(golden, notices)
+    records: list[Record] = to_builtins(read_golden(golden, notices=notices))
     if not records:
         raise DatasetError("golden", "must hold at least one question, got none.")
     stale = [record["id"] for record in records if any(key in OUTPUTS for key in record)]
@@ -297,19 +298,3 @@ def _vectors(embed: Any, texts: Mapping[str, str], query: bool) -> dict[str, Any
         rule = f"must give one vector for each of {len(texts)} texts, got {len(vectors)}."
         raise DatasetError("pipeline.embed", rule)
     return dict(zip(texts, vectors, strict=True))
-
-
-def _golden_records(golden: Any, notices: Notices) -> list[Record]:
-    from rag_titan.evaluation.data.decoding import extras
-    from rag_titan.evaluation.data.read import open_dataset
-
-    if not isinstance(golden, str | Path) and not isinstance(golden, Sequence):
-        raise DatasetError("golden", f"must be a file or a list of questions, got {shown(golden)}.")
-    dataset = open_dataset(golden) if isinstance(golden, str | Path) else dataset_from(queries=golden)
-    queries = [query for batch in dataset.queries.batches(4096) for query in batch]
-    names = queries[0].__struct_fields__ if queries else ()
-    known = [name for name in names if not name.startswith("extra_")]
-    return [
-        {k: to_builtins(getattr(query, k)) for k in known if getattr(query, k) is not None} | extras(query)
-        for query in queries
-    ]

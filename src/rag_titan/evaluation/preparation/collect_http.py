@@ -25,7 +25,7 @@ _EXCERPT = 200  # characters of a failed response
 _METHODS = ("GET", "POST", "PUT")
 _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})", re.ASCII)
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 
 
 class HttpApp:
@@ -129,9 +129,8 @@ class HttpApp:
             return from_json(utf8(body, "the response"), Place("the response"))
         except RecursionError:
             raise AppError("the response is nested so deep that Python cannot follow") from None
-        except DatasetError as error:
-            excerpt = _excerpt(body.decode("utf-8", "replace"))
-            raise AppError(self._clean(f"not JSON: {str(error).removesuffix('.')}{excerpt}")) from None
+        except DatasetError:
+            raise AppError(self._clean(f"not JSON{_excerpt(body.decode('utf-8', 'replace')) or ': nothing'}")) from None
 
     def _clean(self, text: str) -> str:
         """The text without the values of the headers, should the app have sent them back."""
@@ -190,7 +189,11 @@ def _checked_method(method: str, request: Any) -> str:
     name = method.upper()
     if name not in _METHODS:
         raise SettingsError(f"method: must be one of {', '.join(_METHODS)}, got {quoted(method)}.")
-    if QUESTION not in json.dumps(request, ensure_ascii=False):
+    try:
+        empty = json.dumps(_filled(request, ""), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise SettingsError(f"request: must be something that JSON can hold, got {shown(request)}.") from None
+    if empty == json.dumps(request):
         raise SettingsError(f"request: must have {QUESTION} where the question goes, got none.")
     if name == "GET" and not (
         isinstance(request, Mapping) and all(isinstance(value, str | int | float) for value in request.values())
@@ -219,9 +222,8 @@ def _header(line: str) -> tuple[str, str]:
     def variable(found: re.Match[str]) -> str:
         wanted = found[1] or found[2]
         if wanted not in os.environ:
-            raise SettingsError(
-                f"{where}: must name environment variables that are set, got ${wanted}. Export it first."
-            )
+            rule = f"must name variables of the environment, got ${wanted}. Export it first."
+            raise SettingsError(f"{where}: {rule}")
         return os.environ[wanted]
 
     value = _VARIABLE.sub(variable, template.strip())

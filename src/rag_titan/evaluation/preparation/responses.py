@@ -48,9 +48,7 @@ class Responses:
         """From {key: path}. Raises SettingsError for a key that no app fills, and for what is no path."""
         for key in mapping or ():
             if key in GOLD or key in ASKED:
-                raise SettingsError(
-                    f"map: must name keys that the app fills, got {key!r}, which the golden file gives."
-                )
+                raise SettingsError(f"map: must name keys that an app fills, got {key!r}, which is in the golden file.")
             if key not in OUTPUTS:
                 raise SettingsError(f"map: unknown key {quoted(key)}{nearest(key, OUTPUTS)}.")
         return cls(Columns.of(mapping, "map").paths)
@@ -112,6 +110,4 @@ def _as_it_is(response: Any) -> tuple[Record, list[str]]:
     found = {key: value for key, value in own.items() if isinstance(key, str) and key not in (*GOLD, *ASKED)}
     if any(key in OUTPUTS for key in response):
         return found, []
-    return {}, [
-        f"the response must have keys of the dataset, such as answer, got {keys_of(response)}; give their paths"
-    ]
+    return {}, [f"the response must have keys of the dataset, such as answer, got {keys_of(response)}; map them"]
