@@ -237,11 +237,12 @@ def in_prompt(passages: Sequence[Passage], prompt: str | None) -> list[str]:
 
 def _times(tree: Tree, answering: Node | None) -> Record:
     retrievers = tree.outermost([RETRIEVER, SEARCH], [RERANKER])
+    embeddings = tree.outermost([EMBEDDING], [RERANKER, LLM])
     times: Record = {
         "latency_ms": milliseconds(tree.tops[:1]) if tree.rooted else None,
-        "embedding_latency_ms": milliseconds(tree.outermost([EMBEDDING], [RERANKER, LLM])),
+        "embedding_latency_ms": milliseconds(embeddings),
         "search_latency_ms": milliseconds(_searches(retrievers)),
-        "retrieval_latency_ms": milliseconds(retrievers),
+        "retrieval_latency_ms": milliseconds([*_before(retrievers, embeddings), *retrievers]),
         "rerank_latency_ms": milliseconds(tree.outermost([RERANKER])),
         "generation_latency_ms": milliseconds(tree.outermost([LLM], [RETRIEVER, SEARCH, RERANKER, EMBEDDING])),
     }
@@ -249,6 +250,14 @@ def _times(tree: Tree, answering: Node | None) -> Record:
         first = (said.first_token_ms(node.span) for node in answering.within())
         times["time_to_first_token_ms"] = next((time for time in first if time is not None), None)
     return times
+
+
+def _before(retrievers: list[Node], embeddings: Iterable[Node]) -> list[Node]:
+    """The embeddings that a retriever waited for; they are part of the retrieval wherever their spans hang."""
+    if not retrievers or retrievers[-1].span.start is None:
+        return []
+    last = retrievers[-1].span.start
+    return [node for node in embeddings if node.span.start is not None and node.span.start <= last]
 
 
 def _searches(retrievers: Iterable[Node]) -> list[Node]:
