@@ -28,7 +28,7 @@ Progress = Callable[[int], None]
 
 FILE = "queries.jsonl"
 _LINES = (".jsonl", ".ndjson")
-_SPACES = re.compile(r"[ \t]{2,}")
+_GAP = re.compile(r"[ \t]{2,}(?=([.,;:!?)])?)")  # what a marker between two words, or before a full stop, leaves
 
 
 class Pipeline(Protocol):
@@ -252,7 +252,7 @@ def collect_dataset(
     questions = _questions(golden, None, Notices())
     indexed = pipeline.index(files)
     data = dataset_from(chunks=indexed["chunks"], documents=indexed["documents"])
-    chunks: list[Record] = to_builtins(data["chunks"])
+    chunks: list[Record] = list(to_builtins(data["chunks"]))
     known = {chunk["id"] for chunk in chunks}
     queries = []
     for record in questions:
@@ -276,7 +276,7 @@ def _asked(pipeline: Pipeline, question: str, known: set[str]) -> Record:
     if "answer" in outputs:
         text, cited = read_markers(outputs["answer"], outputs.get("context_ids"), known)
         if cited is not None:
-            outputs["answer"] = _SPACES.sub(" ", text).strip()
+            outputs["answer"] = _GAP.sub(lambda gap: "" if gap[1] else " ", text).strip()
             outputs.setdefault("citations", cited)
     return outputs
 
