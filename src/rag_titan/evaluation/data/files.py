@@ -83,7 +83,9 @@ class File:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DatasetError(self.name, f"must be whole, got a broken gzip file ({error}). Write it again.") from None
         except OSError as error:
-            raise DatasetError(self._where, f"must be readable, got: {error.strerror or error}.") from None
+            raise DatasetError(
+                self._where, f"must be readable, got: {error.strerror or error}. Check the path and its permissions."
+            ) from None
         finally:
             self._stream = None
 

@@ -108,6 +108,20 @@ def share_text(share: float | None) -> str:
     return "<1%" if not percent and share > 0 else f"{percent}%"
 
 
+def count_text(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count_text(1, "question"), count_text(1200, "boundary")
+    ('1 question', '1,200 boundaries')
+    """
+    return f"{count:,} {noun if count == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Several of them."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
 def limit_text(row: Metric | None, entry: Mapping[str, Any]) -> str:
     """The limit of a gate or a hint with its sense.
 

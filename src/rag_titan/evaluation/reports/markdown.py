@@ -23,6 +23,7 @@ from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.figures import (
     NOTHING,
     convention_texts,
+    count_text,
     limit_text,
     score_text,
     share_text,
@@ -36,7 +37,7 @@ Report = Mapping[str, Any]
 QUESTIONS_SHOWN = 50
 PRIORITIES_SHOWN = 10
 WARNINGS_SHOWN = 50
-_COUNTED = {"queries": "questions"}
+_COUNTED = {"queries": "question", "chunks": "chunk", "documents": "document", "vectors": "vector"}
 _LOSSES: Mapping[str, str] = {
     Stage.CHUNKING: "cut by the chunker",
     Stage.EMBEDDING: "not in the index",
@@ -106,13 +107,16 @@ class View:
         if alarms := alarms_text(self.report):
             lines += [line(f"Should be 0: {alarms}."), ""]
         counts = self.meta.get("counts") or {}
-        facts = [f"{n:,} {_COUNTED.get(name, name)}" for name, n in counts.items() if isinstance(n, int) and n]
+        facts = [
+            count_text(n, _COUNTED[name]) for name, n in counts.items() if name in _COUNTED and isinstance(n, int) and n
+        ]
         facts += [f"K = {self.meta['k']}"] if self.meta.get("k") is not None else []
         facts += [f"rag-titan {self.meta['rag_titan']}"] if self.meta.get("rag_titan") else []
         facts += [str(self.meta["created_at"])] if self.meta.get("created_at") else []
         lines += [line(" · ".join(facts))] if facts else []
-        errors, asked = counts_of(self.report).get("errors"), counts_of(self.report).get("questions")
-        lines += ["", f"**{errors:,} of {asked:,} questions got no answer because of an error.**"] if errors else []
+        errors, asked = counts_of(self.report).get("errors"), counts_of(self.report).get("questions") or 0
+        if errors:
+            lines += ["", f"**{errors:,} of {count_text(asked, 'question')} got no answer because of an error.**"]
         return lines
 
     def scorecard(self) -> list[str]:
@@ -179,7 +183,7 @@ class View:
         lines += [f"{line(said)}."] if said else []
         if counts.get("questions"):
             answers = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("right", "wrong", "unjudged"))
-            lines.append(f"Answers to {counts['questions']} questions: {answers}.")
+            lines.append(f"Answers to {count_text(counts['questions'], 'question')}: {answers}.")
         losses = dict(_LOSSES)
         if not any(step["stage"] == Stage.AUGMENTATION for step in steps):  # no context was logged
             losses[Stage.GENERATION] = "evidence at hand, answered wrong"

@@ -10,12 +10,12 @@ from typing import Any
 from rag_titan.evaluation.catalogue import Rows, label_of, stage_names, stage_values, value_of, values_of
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports.cells import line, table
-from rag_titan.evaluation.reports.figures import NOTHING, title_text, value_text
+from rag_titan.evaluation.reports.figures import NOTHING, count_text, title_text, value_text
 from rag_titan.evaluation.scoring.policy import default_weight
 
 Report = Mapping[str, Any]
 
-_ITEMS = {"query": "questions", "boundary": "boundaries"}
+_ITEMS = {"query": "question"}
 _TIME = re.compile(r"^(?P<before>.*?)(?P<quantile>p\d+)_(?P<after>.*_ms)$")
 _TITLE = re.compile(r" ?\bP\d+\b")
 _NOT_PASSED = re.compile(r"^not measured, because (.+) (?:was|were) not passed$")
@@ -101,8 +101,8 @@ def _stands_on(row: Metric, detail: Mapping[str, Any]) -> str:
         return NOTHING
     if row.per == "corpus":
         return "the whole corpus" if n else NOTHING
-    items = _ITEMS.get(row.per, f"{row.per}s")
-    return f"all {n:,} {items}" if n == of and n > 1 else f"{n:,} of {of:,} {items}"
+    items = count_text(of, _ITEMS.get(row.per, row.per))
+    return f"all {items}" if n == of and n > 1 else f"{n:,} of {items}"
 
 
 def _interval(row: Metric, detail: Mapping[str, Any]) -> str:
