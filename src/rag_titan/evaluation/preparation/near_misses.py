@@ -89,7 +89,7 @@ def fold(text: str, *, leave: str = "") -> str:
             for mark in marks:
                 text = text.replace(mark, plain)
     if leave != "upper and lower case":
-        text = text.casefold()
+        text = text.lower() if leave == "Unicode form" else text.casefold()  # which would take ligatures apart
     return "".join(text.split())
 
 
