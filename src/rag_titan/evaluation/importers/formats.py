@@ -78,6 +78,7 @@ FORMATS: tuple[Format, ...] = (
         "ragas",
         "a Ragas dataset or evaluation result: JSON, JSON Lines, CSV, Parquet",
         "results.csv",
+        (Option("context", "what went into the prompt: the retrieved contexts (retrieved)", ("retrieved",)),),
     ),
     Format("deepeval", "deepeval", "a DeepEval test run as JSON", "test_run.json"),
     Format("langsmith", "langsmith", "LangSmith runs as JSON or JSON Lines", "runs.jsonl"),
