@@ -32,6 +32,7 @@ from rag_titan.evaluation.importers.parsing import TWICE, readable
 
 _GROUPS = "a group of `retrieval_gt` has several ids, each of which is gold here, so recall may be lower: query {ids}."
 _NO_ROWS = "nodes whose rows are not those of the questions were left out: {ids}."
+_BROKEN = "nodes that could not be read were left out: {ids}."
 _DROPPED = "columns that are in no record: {ids}."
 _ABSENT = "the trial has no row of this question"
 _KEPT = frozenset(
@@ -83,7 +84,7 @@ def read(
     notices = Notices()
     trial, files = _found(sources)
     tables = Tables(files, notices)
-    nodes = nodes_of(trial, node_line, module, notices) if trial else []
+    nodes = _readable(nodes_of(trial, node_line, module, notices) if trial else [], notices)
     if trial and not tables.complete:
         tables.search(tables_beside(trial))
     queries = _questions(nodes, tables, notices)
@@ -122,6 +123,19 @@ def _found(sources: Sequence[Path]) -> tuple[Path | None, list[Path]]:
     if len(trials) > 1:
         raise DatasetError(str(trials[1]), "must be the only trial, got two. Import them one by one.")
     return trials[0] if trials else None, files
+
+
+def _readable(nodes: Sequence[Node], notices: Notices) -> list[Node]:
+    """The nodes whose tables can be read."""
+    kept = []
+    for node in nodes:
+        try:
+            node.rows  # noqa: B018  # read here, and kept
+        except DatasetError as error:  # its own name says little: the tables of all nodes are called alike
+            notices.add(_BROKEN, [f"{node.name}: {error.rule}".removesuffix(".")])
+            continue
+        kept.append(node)
+    return kept
 
 
 # --- questions ------------------------------------------------------------------------------------
@@ -192,8 +206,13 @@ def _returned(node: Node, qids: Sequence[str], notices: Notices) -> dict[str, Re
         notices.add(_NO_ROWS, [f"{node.name} ({len(rows)} rows, {len(qids)} questions)"])
         return {}
     places = [str(row["qid"]) for row in rows] if named else qids
-    values = ((f"{node.name} row {i}", _own(node, row)) for i, row in enumerate(rows, 1))
-    return {places[int(where.rpartition(" ")[2]) - 1]: row for where, row in readable(Returned, values, notices)}
+    values = [(f"{node.name} row {i}", _own(node, row)) for i, row in enumerate(rows, 1)]
+    of_place = dict(zip((where for where, _ in values), places, strict=True))
+    try:
+        return {of_place[where]: row for where, row in readable(Returned, values, notices)}
+    except DatasetError as error:  # not one of its rows can be read
+        notices.add(_BROKEN, [str(error).removesuffix(".")])
+        return {}
 
 
 def _own(node: Node, row: Cells) -> Cells:
