@@ -146,6 +146,7 @@ def test_a_bad_answer_costs_no_other(tmp_path: Path) -> None:
     [
         ("{}", "got an object without any of them"),
         ('{"asqa": {"one": []}}', "got an object without any of them"),
+        ('{"metrics": {"overall": {"precision": 76.4}}}', "got an object without any of them"),
         ('{"data": {}}', "run0.json: data: must be ALCE's .* got an object"),
         ('{"data": [{"output": "At sev', "run0.json"),
         ("[7]", r"run0.json\[0\]: must be an object, got the number 7"),

@@ -136,7 +136,7 @@ def _human_evaluation(value: dict[str, Any], file: str, notices: Notices) -> Ite
     found = False
     for dataset, systems in value.items():
         for system, answers in systems.items() if isinstance(systems, dict) else ():
-            if not isinstance(answers, dict):
+            if not isinstance(answers, dict) or not any(isinstance(item, dict) for item in answers.values()):
                 continue
             found = True
             name = f"{dataset}/{system}"
