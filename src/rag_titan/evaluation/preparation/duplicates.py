@@ -22,10 +22,14 @@ from rag_titan.evaluation.preparation.word_sets import WordSets, distinct
 
 Floats = NDArray[np.float64]
 
-MISSED = 1e-7
+MISSED = 2e-7
 LOWEST = 0.1  # below it every band holds a single slot, and nearly every pair is a candidate
-_SLOTS = (256, 512, 1024)
-_LONG = 6  # slots in a band: from here on texts that have only common words in common rarely share one
+_SLOTS = (128, 256, 512, 1024)
+_LONG, _LONGER, _MANY = (
+    6,
+    8,
+    50_000,
+)  # slots in a band: so many, or more from _MANY texts on, as pairs grow by the square
 _SEED = 20_260
 _TEXTS = 2048  # whose MinHashes are made at once
 _FEW = 8  # candidates a band that are looked at first
@@ -65,24 +69,25 @@ def near_duplicates(words: WordSets, threshold: float = 0.9) -> NearDuplicates:
     earliest, similarity = np.full(n, n, dtype=np.int64), np.zeros(n)
     if n > 1:
         search = _Search(sets, threshold, earliest, similarity, np.zeros(len(words.keys), dtype=bool))
-        search.through(_Buckets.of(_band_keys(sets, words.keys, *banding(threshold))))
+        search.through(_Buckets.of(_band_keys(sets, words.keys, *banding(threshold, n))))
     found = np.flatnonzero(earliest < n)
     return NearDuplicates(rows[found], rows[earliest[found]], similarity[found])
 
 
-def banding(threshold: float) -> tuple[int, int]:
-    """(slots in a band, bands): the longest bands with which a pair at the threshold t is missed in less than MISSED.
+def banding(threshold: float, texts: int) -> tuple[int, int]:
+    """(slots in a band, bands): bands so long that texts that have only common words in common rarely share one, and so
+    many that a pair at the threshold t is missed with a chance below MISSED.
 
     b bands of r slots miss a pair with a chance of (1 - t^r)^b, were all slots independent. Those of rensa (Dahlgaard,
     Knudsen and Thorup 2017, Fast Similarity Sketching) spread less than independent ones, so they miss fewer.
 
-    >>> banding(0.9), banding(0.5), banding(1.0)
-    ((8, 32), (4, 256), (256, 1))
+    >>> banding(0.9, 20_000), banding(0.9, 200_000), banding(0.5, 100), banding(1.0, 100)
+    ((6, 21), (8, 32), (4, 256), (128, 1))
     """
     longest, slots = 1, _SLOTS[0]
     for slots in _SLOTS:
         longest = max((r for r in range(1, slots + 1) if slots // r >= _needed(threshold, r)), default=1)
-        if longest >= _LONG:
+        if longest >= (_LONG if texts < _MANY else _LONGER):
             break
     return longest, slots // longest
 

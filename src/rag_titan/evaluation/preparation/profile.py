@@ -15,7 +15,7 @@ from rag_titan.evaluation.limits import finite, number
 from rag_titan.evaluation.measures.ragged import Ints
 from rag_titan.evaluation.measures.text import take
 from rag_titan.evaluation.preparation.duplicates import LOWEST, near_duplicates
-from rag_titan.evaluation.preparation.sources import UNREADABLE, documents_of
+from rag_titan.evaluation.preparation.sources import UNREADABLE, ZERO, documents_of, is_blank
 from rag_titan.evaluation.preparation.word_sets import WordSets, word_sets
 
 EMPTY, NO_TEXT_LAYER, UNDECODABLE = "empty", "no text layer", "undecodable bytes"
@@ -25,7 +25,6 @@ ISSUES = (EMPTY, NO_TEXT_LAYER, UNDECODABLE, TINY, EXACT, NEAR)
 
 MIN_WORDS, NEAR_DUPLICATE = 20, 0.9
 _PDF = re.compile(r"\.pdf(#[^/]*)?$", re.IGNORECASE)  # also a page of one: hr.pdf#p4
-_UNREADABLE = re.compile(f"[{UNREADABLE}]")
 
 
 def profile_documents(
@@ -104,10 +103,11 @@ def profile_of(
 
 def _issues_of(document: Document, words: int, min_words: int) -> list[str]:
     """The issues that a document has by itself."""
-    if not document.text.strip():
+    text = document.text
+    if is_blank(text):
         is_pdf = any(_PDF.search(name) for name in (document.id, document.source) if name)
         return [EMPTY, NO_TEXT_LAYER] if is_pdf else [EMPTY]
-    unreadable = [UNDECODABLE] if _UNREADABLE.search(document.text) else []
+    unreadable = [UNDECODABLE] if UNREADABLE in text or ZERO in text else []
     return [*unreadable, TINY] if words < min_words else unreadable
 
 
@@ -115,7 +115,7 @@ def _copies(documents: Iterable[Document]) -> list[list[int]]:
     """The rows of each text that stands there more than once; empty texts are copies of nothing."""
     rows: dict[str, list[int]] = {}
     for row, document in enumerate(documents):
-        if document.text.strip():
+        if not is_blank(document.text):
             rows.setdefault(document.text, []).append(row)
     return [found for found in rows.values() if len(found) > 1]
 

@@ -16,7 +16,7 @@ from rag_titan.evaluation.data.plain import Place, plain, quoted, shown
 from rag_titan.evaluation.data.records import Document, Inputs
 from rag_titan.evaluation.data.rows import ValueRows
 
-UNREADABLE = "\ufffd\0"  # what stands in a text in place of bytes that were none: U+FFFD, or zeros
+UNREADABLE, ZERO = "\ufffd", "\0"  # what stands in a text where bytes could not be decoded, or were of another encoding
 _ENCODINGS = ((BOM_UTF8, "utf-8"), (BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -36,9 +36,21 @@ def documents_of(value: Any, notices: Notices | None = None) -> list[Document]:
     value = plain(value) if not is_table(value) else value
     if isinstance(value, Mapping):
         texts = {name: _readable(text) for name, text in value.items()}
+        if all(_is_clean(name) and name and _is_clean(text) for name, text in texts.items()):
+            return [Document(id=name, text=text) for name, text in texts.items()]
         clean = cleaners_of(Inputs)["documents"](texts, Place("documents", notices=notices))
         return [Document(id=name, text=text) for name, text in clean.items()]
     return _with_ids(ValueRows.of_list(DOCUMENTS, _records(value), "documents"), notices)
+
+
+def is_blank(text: str) -> bool:
+    """True where there is nothing but white space."""
+    return not text or text.isspace()
+
+
+def _is_clean(value: Any) -> bool:
+    """True for a text of which the cleaner would say nothing, as nearly always."""
+    return type(value) is str and value.isascii()
 
 
 def _records(value: Any) -> list[Any]:
@@ -66,6 +78,8 @@ def _with_text(row: Any) -> Any:
 
 def _readable(value: Any) -> Any:
     """The text of bytes and of nothing; anything else as it is, for the cleaner to judge."""
+    if type(value) is str:
+        return value
     if isinstance(value, bytes | bytearray | memoryview):
         data = bytes(value)
         for mark, encoding in _ENCODINGS:

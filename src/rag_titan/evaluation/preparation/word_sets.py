@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_titan.evaluation.data.fingerprint import Hashes, text_hashes
-from rag_titan.evaluation.data.tokens import words
+from rag_titan.evaluation.data.tokens import token_spans, words
 from rag_titan.evaluation.data.vocabulary import Vocabulary
-from rag_titan.evaluation.measures.interning import Codes, KeyIndex
+from rag_titan.evaluation.measures.interning import PADDING, Codes, KeyIndex, Keys, run_keys
 from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
 from rag_titan.evaluation.measures.text import blocks
 
-_BLOCK = 1 << 22  # characters of text that are split at once
+_BLOCK = 1 << 19  # characters of text that are split at once: what is made of them stays in the processor's cache
 _ROW = 32  # bits left for a word's code beside the number of its text
 
 
@@ -25,40 +24,50 @@ class WordSets:
 
     counts  (n,) words of each text, every occurrence counted
     sets    (n lists) int32 codes of its different words, rising
-    keys    (n_words,) a 64-bit hash of each word by its code. It depends on the word alone, not on the other texts; two
-            different words share one with a chance of 2^-64
+    keys    (n_words,) a 64-bit key of each word by its code. It depends on the word alone, not on the other texts; two
+            different words of more than 8 bytes share one, and are then taken for one, with a chance of 2^-64
     """
 
     counts: Ints
     sets: Ragged
-    keys: Hashes
+    keys: Keys
 
 
-class _Coder:
-    """Texts -> word codes. The texts of the words are let go of whenever there are too many of them; hashes stay."""
+class _Words:
+    """Texts -> the key of each word. Of texts in ASCII nothing is kept, of others no more than a full vocabulary."""
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._known: Codes = np.empty(0, np.int32)  # code in the vocabulary -> code here
-        self._index = KeyIndex()
-        self._keys: list[Hashes] = [np.empty(0, np.uint64)]
+        self._known: Keys = np.empty(0, np.uint64)  # by code in the vocabulary
 
-    def encode(self, texts: Sequence[str]) -> Ragged:
-        """(len(texts) lists) codes of the words of each text, in order."""
+    def keys(self, texts: Sequence[str]) -> tuple[Keys, Ints]:
+        """(total,) the keys of all words of all texts, and (total,) the text that each is in, in no order."""
+        plain = np.fromiter((text.isascii() for text in texts), dtype=bool, count=len(texts))
+        keys, rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for some, encode in ((np.flatnonzero(plain), _of_ascii), (np.flatnonzero(~plain), self._of_any)):
+            if len(some):
+                found, lengths = encode([texts[row] for row in some.tolist()])
+                keys.append(found)
+                rows.append(np.repeat(some, lengths))
+        return np.concatenate(keys), np.concatenate(rows)
+
+    def _of_any(self, texts: Sequence[str]) -> tuple[Keys, Ints]:
         fresh = self._vocabulary.fresh()
         if fresh is not self._vocabulary:
             self._vocabulary, self._known = fresh, self._known[:0]
         lists = self._vocabulary.encode(texts, words())
-        new = text_hashes(self._vocabulary.token_texts(len(self._known)))
-        new[new == 0] = 1  # which the index keeps for "nothing"
-        codes, unknown = self._index.codes(new)
-        self._keys.append(new[unknown])
-        self._known = np.append(self._known, codes)
-        return Ragged(self._known[lists.values], lists.offsets)
+        new = [token.encode() for token in self._vocabulary.token_texts(len(self._known))]
+        edges = offsets_of([len(token) for token in new])
+        self._known = np.append(self._known, run_keys(b"".join(new) + bytes(PADDING), edges[:-1], edges[1:]))
+        return self._known[lists.values], lists.lengths
 
-    def keys(self) -> Hashes:
-        """(n_words,) the hashes by code."""
-        return np.concatenate(self._keys)
+
+def _of_ascii(texts: Sequence[str]) -> tuple[Keys, Ints]:
+    """The keys of the words of texts whose words need no normal form, straight from their bytes, and words a text."""
+    joined = "\n".join(texts)
+    starts, ends = token_spans(joined)
+    edges = offsets_of([len(text) + 1 for text in texts])
+    return run_keys(joined.lower().encode() + bytes(PADDING), starts, ends), np.diff(np.searchsorted(starts, edges))
 
 
 def distinct(values: Ints) -> Ints:
@@ -75,14 +84,16 @@ def word_sets(texts: Sequence[str]) -> WordSets:
     >>> found.counts.tolist(), found.sets.lengths.tolist(), found.sets.values.tolist()
     ([6, 0, 1], [4, 0, 1], [0, 1, 2, 3, 1])
     """
-    coder = _Coder()
-    counts, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    values: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    found, index = _Words(), KeyIndex()
+    counts, lengths, keys = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    values: list[Codes] = [np.empty(0, np.int32)]
     for start, stop in blocks(np.fromiter(map(len, texts), np.int64, len(texts)), _BLOCK):
-        lists = coder.encode(texts[start:stop])
-        different = distinct((lists.rows << _ROW) | lists.values)
-        counts.append(lists.lengths)
-        lengths.append(np.bincount(different >> _ROW, minlength=len(lists)))
+        every, rows = found.keys(texts[start:stop])
+        codes, new = index.codes(every)
+        keys.append(every[new])
+        different = distinct((rows << _ROW) | codes)
+        counts.append(np.bincount(rows, minlength=stop - start))
+        lengths.append(np.bincount(different >> _ROW, minlength=stop - start))
         values.append((different & ((1 << _ROW) - 1)).astype(np.int32))
     sets = Ragged(np.concatenate(values), offsets_of(np.concatenate(lengths)))
-    return WordSets(np.concatenate(counts), sets, coder.keys())
+    return WordSets(np.concatenate(counts), sets, np.concatenate(keys))
