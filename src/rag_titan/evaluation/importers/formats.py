@@ -81,7 +81,13 @@ FORMATS: tuple[Format, ...] = (
         (Option("context", "what went into the prompt: the retrieved contexts (retrieved)", ("retrieved",)),),
     ),
     Format("deepeval", "deepeval", "a DeepEval test run as JSON", "test_run.json"),
-    Format("langsmith", "langsmith", "LangSmith runs as JSON or JSON Lines", "runs.jsonl"),
+    Format(
+        "langsmith",
+        "langsmith",
+        "LangSmith runs: JSON, JSON Lines, CSV, Parquet",
+        "runs.jsonl",
+        (Option("document_id", "the key of the documents' metadata that holds chunk ids, where documents have no id"),),
+    ),
     Format(
         "autorag",
         "autorag",

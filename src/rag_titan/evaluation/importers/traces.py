@@ -202,3 +202,11 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     return value
+
+
+def imported_spans(spans: Iterable[Span], document_id: str | None, notices: Notices) -> Imported:
+    """The queries of spans that another format's importer made; see `read`."""
+    traces = _Traces(notices)
+    for span in spans:
+        traces.add(span)
+    return _imported(traces, document_id, notices)
