@@ -80,7 +80,13 @@ FORMATS: tuple[Format, ...] = (
         "results.csv",
         (Option("context", "what went into the prompt: the retrieved contexts (retrieved)", ("retrieved",)),),
     ),
-    Format("deepeval", "deepeval", "a DeepEval test run as JSON", "test_run.json"),
+    Format(
+        "deepeval",
+        "deepeval",
+        "a DeepEval test run as JSON; test cases or goldens as JSON, JSON Lines, CSV",
+        "test_run.json",
+        (Option("context", "what went into the prompt: the retrieval context (retrieved)", ("retrieved",)),),
+    ),
     Format(
         "langsmith",
         "langsmith",
@@ -117,6 +123,13 @@ FORMATS: tuple[Format, ...] = (
         "SQuAD's articles, and predictions {id: answer}; XQuAD and others have that form too",
         "dev-v2.0.json predictions.json",
         preset="squad",
+    ),
+    Format(
+        "chroma-chunking",
+        "chroma_chunking",
+        "Chroma's chunking evaluation: questions with spans (CSV) and the corpora (.md)",
+        "general_evaluation_data/",
+        (Option("corpus", "the questions about this corpus alone; all of them"),),
     ),
     Format(
         "traces",
