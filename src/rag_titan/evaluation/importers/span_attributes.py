@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -170,7 +171,7 @@ def asked(span: Span) -> str | None:
         if isinstance(span.attributes.get(name), str) and span.attributes[name].strip():
             return str(span.attributes[name])
     for name in ("input.value", "traceloop.entity.input"):
-        text = question_in(span.attributes.get(name))
+        text = question_in(_unquoted(name, span.attributes.get(name)))
         if text is not None:
             return text
     prompts = list(_prompts(span))
@@ -180,7 +181,18 @@ def asked(span: Span) -> str | None:
 def output_of(span: Span) -> Any:
     """The output as it was logged."""
     names = (f"{TRULENS}record_root.output", "output.value", "traceloop.entity.output", f"{TRULENS}call.return")
-    return next((span.attributes[name] for name in names if span.attributes.get(name) not in (None, "")), None)
+    name = next((name for name in names if span.attributes.get(name) not in (None, "")), "")
+    return _unquoted(name, span.attributes.get(name))
+
+
+def _unquoted(name: str, value: Any) -> Any:
+    """OpenLLMetry writes all values as JSON, a text with quotes around it."""
+    if name.startswith("traceloop.") and isinstance(value, str) and value[:1] == '"':
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
 
 
 def answered(span: Span) -> str | None:

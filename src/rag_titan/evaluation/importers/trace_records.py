@@ -21,7 +21,7 @@ from rag_titan.evaluation.importers.span_attributes import (
 )
 from rag_titan.evaluation.importers.span_texts import cited_in
 from rag_titan.evaluation.importers.spans import TRULENS, time_text
-from rag_titan.evaluation.importers.trace_trees import Node, Tree, milliseconds, total
+from rag_titan.evaluation.importers.trace_trees import LATE, Node, Tree, milliseconds, total
 
 MERGED = "the documents of several retriever spans were put one after another, in the order of their start, an id or a \
 text that comes again left out: query {ids}."
@@ -38,6 +38,7 @@ class Request:
     """What a tree holds, before it is known which ids of documents can be kept."""
 
     record: Record
+    start: int = LATE
     retrieved: list[Passage] | None = None
     reranked: list[Passage] | None = None
     prompt: str | None = None
@@ -71,8 +72,10 @@ def request_of(tree: Tree, key: str | None, notices: Notices) -> Request:
     record |= _times(tree, answering)
     record |= _amounts(tree, notices)
     record["error"] = _error(tree, record["answer"])
-    start = next((top.span for top in tree.tops if top.span.start is not None), None)
-    record["timestamp"] = time_text(start.start, start.zoned) if start is not None and start.start is not None else None
+    request.start, zoned = next(
+        ((t.span.start, t.span.zoned) for t in tree.tops if t.span.start is not None), (LATE, True)
+    )
+    record["timestamp"] = time_text(request.start, zoned) if request.start < LATE else None
     tags = {tag: value for node in (root, main) if node is not None for tag, value in said.tags_of(node.span).items()}
     record["tags"] = tags or None
     request.record = {name: value for name, value in record.items() if value is not None}

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from rag_titan.evaluation.importers.span_attributes import LLM, is_record, kind_of
 from rag_titan.evaluation.importers.spans import EVALUATION, Span
 
-_LATE = 2**63
+LATE = 2**63
+"""The start of what has none."""
 
 
 @dataclass
@@ -121,7 +122,7 @@ def _owner(top: Node, roots: list[Node]) -> Node:
 
 def _order(span: Span) -> tuple[int, int, str]:
     """By the start; what encloses another that started with it comes first."""
-    return (_LATE if span.start is None else span.start, -(span.end or 0), span.id)
+    return (LATE if span.start is None else span.start, -(span.end or 0), span.id)
 
 
 # --- over several spans -----------------------------------------------------------------------------------------------

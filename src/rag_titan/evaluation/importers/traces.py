@@ -41,19 +41,27 @@ class _Traces:
 
     notices: Notices
     spans: dict[str, dict[str, Span]] = field(default_factory=dict)
+    told: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, span: Span) -> None:
         trace = self.spans.setdefault(span.trace, {})
         name = span.id or f"without id {len(trace)}"
         earlier = trace.get(name)
         if earlier == span:
-            self.notices.add(REPEATED, [span.trace])
+            self.tell(REPEATED, span.trace)
             return
         if earlier is not None:
-            self.notices.add(TWINS, [span.trace])
+            self.tell(TWINS, span.trace)
             name = f"{name} again {len(trace)}"
         span.id = name
         trace[name] = span
+
+    def tell(self, sentence: str, trace: str) -> None:
+        """Say something of a trace once, however many of its spans it is true of."""
+        told = self.told.setdefault(sentence, set())
+        if trace not in told:
+            told.add(trace)
+            self.notices.add(sentence, [trace])
 
 
 def read(sources: Sequence[Path], document_id: str | None = None) -> Imported:
@@ -71,7 +79,7 @@ def read(sources: Sequence[Path], document_id: str | None = None) -> Imported:
     problems: list[DatasetError] = []
     for path in _files(sources):
         try:
-            for span in _spans(path, notices):
+            for span in _spans(path, traces):
                 traces.add(span)
         except DatasetError as error:
             problems.append(error)
@@ -96,7 +104,8 @@ def _suffix(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def _spans(path: Path, notices: Notices) -> Iterator[Span]:
+def _spans(path: Path, traces: _Traces) -> Iterator[Span]:
+    notices = traces.notices
     for place, record in _records(path, notices):
         spans = spans_of(record)
         if not spans:
@@ -105,7 +114,7 @@ def _spans(path: Path, notices: Notices) -> Iterator[Span]:
             if span.trace:
                 yield span
             elif kind_of(span) == EVALUATION:
-                notices.add(JUDGES, [span.trace or "without id"])
+                traces.tell(JUDGES, "without an id")
             else:
                 notices.add(UNTRACED.format(name=path.name), [place])
 
@@ -131,7 +140,7 @@ def _imported(traces: _Traces, document_id: str | None, notices: Notices) -> Imp
     for trace in list(traces.spans):
         spans = list(traces.spans.pop(trace).values())  # so that a trace is held once, as spans or as a request
         requests += _requests(trace, spans, document_id, notices)
-    requests.sort(key=lambda request: (request.record.get("timestamp") or "~", request.record["id"]))
+    requests.sort(key=lambda request: (request.start, request.record["id"]))
     chunks = _chunks(requests, notices)
     for request in requests:
         add_documents(request)
