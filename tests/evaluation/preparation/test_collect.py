@@ -14,6 +14,7 @@ from tests.evaluation.preparation.http_app import Asked, echo, golden, serving
 
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation import HttpApp, Pace, RAGEvaluator, collect_answers, collect_dataset, read_dataset
+from rag_titan.evaluation.data.notices import Notices
 
 MAP = {"answer": "output.text", "retrieved_ids": "docs[].id", "search_latency_ms": "seconds * 1000"}
 QUICK = Pace(pause=0.0)
@@ -69,8 +70,6 @@ def test_the_records_stand_in_the_order_of_the_golden_questions_whatever_comes_f
     assert [record["answer"] for record in collected.queries] == [f"question {i}?" for i in range(1, 5)]
     lines = (tmp_path / "queries.jsonl").read_text().splitlines()
     assert [json.loads(line)["id"] for line in lines] == ["g1", "g2", "g3", "g4"]
-    journal = (tmp_path / "queries.jsonl.journal").read_text().splitlines()
-    assert [json.loads(line)["id"] for line in journal[1:]][-1] == "g1"
 
 
 def test_what_fails_is_a_record_with_the_reason_and_is_named(tmp_path: Path) -> None:
@@ -297,6 +296,19 @@ def test_a_pipeline_gives_the_inputs_of_an_evaluation() -> None:
     assert report["chunking"]["coverage"] == 1.0
     assert report["embedding"]["index_coverage"] == 1.0
     assert report["end_to_end"]["mean_cost_usd"] == 0.001
+
+
+def test_gold_chunks_come_from_ids_quotes_or_files_whichever_is_there_first() -> None:
+    questions = [
+        {"id": "ids", "question": "?", "expected_chunk_ids": ["c3"], "expected_evidence": ["25 days"]},
+        {"id": "quote", "question": "?", "expected_evidence": ["Sick pay is full"], "required_evidence_ids": ["hr.md"]},
+        {"id": "file", "question": "?", "required_evidence_ids": ["hr.md"]},
+        {"id": "lost", "question": "?", "expected_evidence": ["not there"]},
+    ]
+    notices = Notices()
+    queries = collect_dataset(Fake(), [], questions, notices=notices)["queries"]
+    assert [query.get("expected_chunk_ids") for query in queries] == [["c3"], ["c2"], ["c1", "c2", "c3"], None]
+    assert any("lost" in text for text in notices.texts())
 
 
 def test_an_answer_without_markers_and_citations_of_the_pipeline_stay() -> None:

@@ -12,8 +12,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from rag_titan.errors import SettingsError
 
@@ -79,8 +81,7 @@ def _check_whole(name: str, value: int, least: int, most: int) -> None:
         raise SettingsError(f"{name}: must be a whole number from {least} to {most}, got {value!r}.")
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What one question got.
 
     place       its place among the questions, from 0
@@ -97,8 +98,7 @@ class Reply:
     asked: bool = True
 
 
-@dataclass
-class _Try:
+class _Try(Struct):
     """A question that waits for its turn (`ready`) or runs (until `deadline`); times of the monotonic clock."""
 
     place: int
@@ -107,13 +107,13 @@ class _Try:
     deadline: float | None = None
 
 
-@dataclass
 class _Run:
     """The questions that wait and those that run."""
 
-    waiting: deque[_Try]
-    again: list[_Try] = field(default_factory=list)
-    running: dict[Future[tuple[Any, float]], _Try] = field(default_factory=dict)
+    def __init__(self, count: int) -> None:
+        self.waiting = deque(_Try(place) for place in range(count))
+        self.again: list[_Try] = []
+        self.running: dict[Future[tuple[Any, float]], _Try] = {}
 
     def next_ready(self, now: float) -> _Try | None:
         """A question to ask now: one whose pause is over, else the next."""
@@ -146,7 +146,7 @@ def replies(questions: Sequence[str], ask: Ask, pace: Pace) -> Iterator[Reply]:
     [(0, 'A'), (1, 'B')]
     """
     calls = _Calls(ask)
-    run = _Run(deque(_Try(place) for place in range(len(questions))))
+    run = _Run(len(questions))
     try:
         while run.waiting or run.again or run.running:
             if calls.left_behind() >= MOST_LEFT_BEHIND:

@@ -15,10 +15,13 @@ from msgspec.json import Encoder
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.data.citations import read_markers
 from rag_titan.evaluation.data.cleaning import clean_anything
+from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.dataset import dataset_from
+from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
+from rag_titan.evaluation.preparation.gold_chunks import with_gold_chunks
 from rag_titan.evaluation.preparation.golden_files import read_golden
 from rag_titan.evaluation.preparation.journal import Entry, Journal
 from rag_titan.evaluation.preparation.responses import OUTPUTS, Record, Responses, is_answered
@@ -132,18 +135,18 @@ def collect_answers(
     return run.through(ask, None) if output is None else run.written(ask, output, golden, fresh)
 
 
-@dataclass
 class _Collection:
     """A run over the golden questions."""
 
-    responses: Responses
-    retry_errors: bool
-    pace: Pace
-    progress: Progress | None
-    questions: list[Record] = field(default_factory=list)
-    outputs: dict[str, Record] = field(default_factory=dict)
-    asked: int = 0
-    notices: Notices = field(default_factory=Notices)
+    def __init__(self, responses: Responses, retry_errors: bool, pace: Pace, progress: Progress | None) -> None:
+        self.responses = responses
+        self.retry_errors = retry_errors
+        self.pace = pace
+        self.progress = progress
+        self.questions: list[Record] = []
+        self.outputs: dict[str, Record] = {}
+        self.asked = 0
+        self.notices = Notices()
 
     def read(self, golden: Any, limit: int | None) -> None:
         """Read the golden questions."""
@@ -233,15 +236,22 @@ def _identity(ask: Ask) -> Mapping[str, str]:
 
 
 def collect_dataset(
-    pipeline: Pipeline, files: Any, golden: Any, include_embeddings: bool = False, *, progress: Progress | None = None
+    pipeline: Pipeline,
+    files: Any,
+    golden: Any,
+    include_embeddings: bool = False,
+    *,
+    progress: Progress | None = None,
+    notices: Notices | None = None,
 ) -> dict[str, Any]:
     """Index files with a pipeline, ask it every golden question, and return the inputs of an evaluation.
 
     `RAGEvaluator().evaluate(**collect_dataset(...))` scores it. It holds the chunks with their offsets, the documents,
-    and of every question its gold, the ids of each step, the answer without its citation markers, which become
-    `citations` if there are none, and the times. What a question raises becomes its `error`; it is asked in this
-    thread, one after the other, without a time-out. With `include_embeddings` the chunks and the questions are embedded
-    too. Stages.txt, "With a rag-titan pipeline".
+    and of every question its gold with the gold chunk ids, the ids of each step, the times, and the answer without its
+    citation markers, which become `citations` if there are none. What a question raises becomes its `error`. Questions
+    are asked in this thread, one after the other, without a time-out. With `include_embeddings` the chunks and the
+    questions are embedded too. `notices` takes what is to be said about gold that is in no chunk. Stages.txt, "With a
+    rag-titan pipeline".
 
     Raises DatasetError for chunks, documents or golden questions that break a rule, SettingsError for a pipeline
     without `embed` where it is needed.
@@ -249,9 +259,12 @@ def collect_dataset(
     embed = getattr(pipeline, "embed", None)
     if include_embeddings and embed is None:
         raise SettingsError("include_embeddings: must be False for a pipeline without a method embed, got True.")
-    questions = _questions(golden, None, Notices())
+    notices = notices if notices is not None else Notices()
+    questions = _questions(golden, None, notices)
     indexed = pipeline.index(files)
     data = dataset_from(chunks=indexed["chunks"], documents=indexed["documents"])
+    corpus = Corpus(data["chunks"], Documents.of(data["documents"]), given=True)
+    questions = with_gold_chunks(questions, corpus, notices)
     chunks: list[Record] = list(to_builtins(data["chunks"]))
     known = {chunk["id"] for chunk in chunks}
     queries = []
