@@ -9,7 +9,6 @@ are windows of words; the search is TF-IDF over them, so that the report has ret
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import re
@@ -17,7 +16,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from rag_titan.evaluation import RAGEvaluator, ReportManager, ScoreAggregator
+from rag_titan.evaluation import RAGEvaluator, ReportManager, ScoreAggregator, import_run
 
 WORD = re.compile(r"\w+")
 
@@ -59,25 +58,11 @@ class TfIdf:
 
 
 def dataset(folder: Path, words: int, overlap: int, only: str | None, k: int) -> dict[str, Any]:
-    rows = list(csv.DictReader((folder / "questions_df.csv").open(encoding="utf-8", newline="")))
-    rows = [row for row in rows if only in (None, row["corpus_id"])]
-    names = sorted({row["corpus_id"] for row in rows})
-    documents = {name: (folder / f"{name}.md").open(encoding="utf-8", newline="").read() for name in names}
+    questions = import_run("chroma-chunking", folder, corpus=only)
+    documents = dict(sorted((questions.documents or {}).items()))
     chunks = [chunk for name, text in documents.items() for chunk in windows(name, text, words, overlap)]
     search = TfIdf(chunks)
-    queries = [
-        {
-            "id": f"{row['corpus_id']}-{number}",
-            "question": row["question"],
-            "tags": {"corpus": row["corpus_id"]},
-            "expected_evidence": [
-                {"start": span["start_index"], "end": span["end_index"], "doc_id": row["corpus_id"]}
-                for span in json.loads(row["references"])
-            ],
-            "retrieved_ids": search.search(row["question"], k),
-        }
-        for number, row in enumerate(rows)
-    ]
+    queries = [{**query, "retrieved_ids": search.search(query["question"], k)} for query in questions.queries]
     return {"documents": documents, "chunks": chunks, "queries": queries, "size_limits": (words // 2, words * 2)}
 
 

@@ -12,29 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rag_titan.evaluation import RAGEvaluator, ReportManager
-
-ENTAILED = "Entailment"
-
-
-def checked(folder: Path) -> list[dict[str, Any]]:
-    """The questions whose claims a checker judged against each retrieved text."""
-    results = json.loads((folder / "checking_outputs.json").read_text(encoding="utf-8"))["results"]
-    return [
-        {
-            "id": row["query_id"],
-            "question": row["query"],
-            "expected_answer": row["gt_answer"],
-            "answer": row["response"],
-            "retrieved_texts": [doc["text"] for doc in row["retrieved_context"]],
-            "context": "\n\n".join(doc["text"] for doc in row["retrieved_context"]),
-            "verified_claims": [
-                {"text": " ".join(claim), "supported": ENTAILED in verdicts}
-                for claim, verdicts in zip(row["response_claims"], row["retrieved2response"], strict=True)
-            ],
-        }
-        for row in results
-    ]
+from rag_titan.evaluation import RAGEvaluator, ReportManager, import_run
 
 
 def compared(folder: Path) -> list[dict[str, Any]]:
@@ -58,8 +36,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--output", type=Path, default=Path("ragchecker_report"))
     args = parser.parse_args()
-    for name, queries in (("checked", checked(args.folder)), ("compared", compared(args.folder))):
-        report = RAGEvaluator(k=5).evaluate(queries=queries)
+    checked = import_run("ragchecker", args.folder / "checking_outputs.json").dataset()
+    for name, data in (("checked", checked), ("compared", {"queries": compared(args.folder)})):
+        report = RAGEvaluator(k=5).evaluate(**data)
         ReportManager().save_json(report, args.output.with_name(f"{args.output.name}_{name}.json"))
         ReportManager().save_markdown(report, args.output.with_name(f"{args.output.name}_{name}.md"))
         generation = report["generation"]["summary"]
