@@ -107,6 +107,13 @@ def test_broken_lines_are_named(folder: Path) -> None:
         assert part in said
 
 
+def test_half_a_character_can_be_written(folder: Path) -> None:
+    (folder / "corpus.jsonl").write_text('{"_id": "d1", "text": "cut \\ud83d", "metadata": {"a": NaN}}\n')
+    imported = import_run("beir", folder)
+    assert imported.chunks == [{"id": "d1", "text": "cut \ufffd", "metadata": {"a": None}}]
+    assert imported.write(folder.parent / "out")
+
+
 def test_two_texts_of_one_id_are_an_error(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text(lines([CORPUS[0], {**CORPUS[0], "text": "Another."}]))
     with pytest.raises(DatasetError, match=r'corpus\.jsonl line 2: must have an id of its own, got "d1"'):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError
-from rag_titan.evaluation.data.cleaning import clean_id
+from rag_titan.evaluation.data.cleaning import clean_anything, clean_id
 from rag_titan.evaluation.data.files import File
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place, quoted, shown
@@ -99,7 +99,8 @@ def _records(folder: Path, name: str, notices: Notices) -> Iterator[tuple[str, R
         if not known or not isinstance(text, str):
             bare.append(where)
             continue
-        yield where, {"id": known, "text": text, "title": record.get("title"), "metadata": record.get("metadata")}
+        kept = {"id": known, "text": text, "title": record.get("title"), "metadata": record.get("metadata")}
+        yield where, clean_anything(kept, Place(where, notices=notices))
     notices.add(_LEFT_OUT.format(name=path.name), bare)
 
 
