@@ -2,6 +2,7 @@
 
 RagTitanError
 ├── DatasetError(ValueError)        the data break a rule; `.where` says at which place
+│   └── NothingMatchedError         two sides that belong together have nothing in common: logs and golden questions
 ├── SettingsError(ValueError)       an option, a weight, a config key or a convention breaks a rule
 │   └── UnknownMetricError(KeyError)   no metric of that name; the text names the nearest
 ├── MissingExtraError(ImportError)  an optional library is absent; the text is the install line
@@ -35,6 +36,10 @@ class DatasetError(RagTitanError, ValueError):
 
     def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str]]:
         return type(self), (self.where, self.rule)
+
+
+class NothingMatchedError(DatasetError):
+    """Two sides that belong together, such as logs and golden questions, have nothing in common."""
 
 
 class SettingsError(RagTitanError, ValueError):

@@ -196,6 +196,14 @@ def test_a_mapping_of_columns_is_used(run: Run, write: Write) -> None:
     assert report["retrieval"]["summary"]["recall_at_k"] == 1.0
 
 
+def test_a_mapping_is_not_for_a_folder_which_has_the_names_of_the_format(run: Run, write: Write) -> None:
+    write(COLUMNS, "rag-titan.toml")
+    Path("run").mkdir()
+    write(json.dumps(query()) + "\n", "run/queries.jsonl")
+    assert run("evaluate", "--input", "run").code == 0
+    assert json.loads(Path("report.json").read_text())["retrieval"]["summary"]["recall_at_k"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

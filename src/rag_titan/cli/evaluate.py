@@ -146,7 +146,8 @@ def evaluate(
     read = read_config(config, Path())
     chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
     evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)
-    columns = columns_of(read)
+    mapping = columns_of(read)  # it is about logs: what `build` and `import` write has the names of the format
+    columns = None if Path(input).is_dir() else mapping
     with progress() as counter:
         report = evaluator.evaluate_path(
             input, chunks=chunks, documents=documents, columns=columns, per_query=outputs.per_query,

@@ -1,6 +1,13 @@
 """Score a logged RAG run at all seven stages, from data that you pass; no model is called."""
 
-from rag_titan.errors import DatasetError, MissingExtraError, RagTitanError, SettingsError, UnknownMetricError
+from rag_titan.errors import (
+    DatasetError,
+    MissingExtraError,
+    NothingMatchedError,
+    RagTitanError,
+    SettingsError,
+    UnknownMetricError,
+)
 from rag_titan.evaluation.catalogue import CATALOGUE
 from rag_titan.evaluation.conventions import PRESETS, Conventions
 from rag_titan.evaluation.data.columns import Columns
@@ -19,6 +26,7 @@ from rag_titan.evaluation.importers.formats import import_run
 from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.metric import Kind, Metric, Reduce, Stage
 from rag_titan.evaluation.preparation.asking import Pace
+from rag_titan.evaluation.preparation.build import BuiltDataset, build_dataset
 from rag_titan.evaluation.preparation.collect import Collected, Pipeline, collect_answers, collect_dataset
 from rag_titan.evaluation.preparation.collect_http import HttpApp
 from rag_titan.evaluation.preparation.document_files import read_documents
@@ -43,6 +51,7 @@ __all__ = [
     "IMPORT_FORMATS",
     "PRESETS",
     "AugmentationEvaluator",
+    "BuiltDataset",
     "ChunkEvaluator",
     "Collected",
     "Columns",
@@ -56,6 +65,7 @@ __all__ = [
     "Kind",
     "Metric",
     "MissingExtraError",
+    "NothingMatchedError",
     "Pace",
     "Pipeline",
     "RAGEvaluator",
@@ -69,6 +79,7 @@ __all__ = [
     "SettingsError",
     "Stage",
     "UnknownMetricError",
+    "build_dataset",
     "check_golden",
     "collect_answers",
     "collect_dataset",

@@ -86,7 +86,7 @@ def records_of(record: type[Struct], rows: Sequence[Mapping[Any, Any]]) -> list[
     >>> records_of(Query, [{"id": 1, "relevance": [("c1", 3.0)]}, {"id": 2, "retrieved_ids": '["c1", "c2"]'}])
     [{'id': 1, 'relevance': {'c1': 3.0}}, {'id': 2, 'retrieved_ids': ['c1', 'c2']}]
     """
-    lists, objects = _containers(record)
+    lists, objects = containers(record)
     return [{key: _cell(key, value, lists, objects) for key, value in row.items()} for row in rows]
 
 
@@ -123,8 +123,8 @@ def _object(value: Any) -> Any:
 
 
 @cache
-def _containers(record: type[Struct]) -> tuple[frozenset[str], frozenset[str]]:
-    """The keys that hold lists, and those that hold objects."""
+def containers(record: type[Struct]) -> tuple[frozenset[str], frozenset[str]]:
+    """The keys of a record type that hold lists, and those that hold objects."""
     lists, objects = set(), set()
     for name, hint in get_type_hints(record).items():
         origins = [get_origin(part) for part in (hint, *get_args(hint))]

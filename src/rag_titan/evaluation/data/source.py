@@ -91,7 +91,9 @@ class Source:
     def _of_json(cls, file: File, value: Any, encoded: bool) -> Source:
         if isinstance(value, list):
             return cls.of_list(value, file.name)
-        opened = {key: decoded(part, key) if encoded else part for key, part in value.items()} if value else {}
+        if not isinstance(value, dict):
+            raise DatasetError(file.name, f"must hold a list of records, got {shown(value)}. Write [{{...}}].")
+        opened = {key: decoded(part, key) if encoded else part for key, part in value.items()}
         lists = [key for key, part in opened.items() if isinstance(part, list)]
         chosen = _RECORDS if _RECORDS in lists else lists[0] if len(lists) == 1 else None
         if chosen is None:
