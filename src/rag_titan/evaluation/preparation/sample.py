@@ -146,8 +146,10 @@ def quotas(sizes: Sequence[int], size: int) -> list[int]:
     ([3, 1, 1], [1, 0], [4])
     """
     total = sum(sizes)
+    if not total:
+        return [0] * len(sizes)
     size = min(size, total)
-    shares = [size * n // total for n in sizes] if total else []
+    shares = [size * n // total for n in sizes]
     order = sorted(range(len(sizes)), key=lambda i: (-(size * sizes[i] % total), -sizes[i], i))
     for i in order[: size - sum(shares)]:
         shares[i] += 1
