@@ -174,12 +174,14 @@ def test_nothing_found_is_not_the_same_as_nothing_said(tmp_path: Path, attribute
 
 
 def test_documents_without_ids_are_texts(tmp_path: Path) -> None:
-    spans = [root(), retriever("find", "root", 10, 30, (None, LEAVE), ("d2", SICK), (None, LEAVE), (None, None))]
+    found = retriever("find", "root", 10, 30, (None, LEAVE), ("d2", SICK), (None, LEAVE), (None, None))
+    spans = [root(), found, llm("ask", "root", 40, 90, f"{LEAVE} {SICK}", "25 days.")]
     result = imported(spans, tmp_path)
     [query] = result.queries
     assert query["retrieved_texts"] == [LEAVE, SICK]
     assert query["retrieved_scores"] == [0.9, 0.8]
     assert "retrieved_ids" not in query
+    assert "context_ids" not in query  # the prompt holds both, and one of them has no id
     assert [said.partition(":")[0][:40] for said in result.notices.texts()] == [
         "documents have no ids, so that their tex",
         "documents with neither an id nor a text ",
