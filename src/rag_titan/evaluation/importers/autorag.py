@@ -93,14 +93,11 @@ def read(
     _tell_dropped(nodes, notices)
     _keep_figures(nodes, queries)
     corpus = tables.corpus(_ids(queries, returned), given_only=trial is None)
-    for rows in returned.values():
-        for row in rows.values():
-            corpus.learn(row.retrieved_ids, row.retrieved_contents)
-    for name, query in queries.items():
-        got = {kind: rows[name] for kind, rows in returned.items() if name in rows}
-        _fill(query, got, retriever, corpus)
-        if trial and not got:
-            query["error"] = _ABSENT
+    _fill_all(queries, returned, retriever, corpus)
+    if trial:
+        seen = {name for rows in returned.values() for name in rows}
+        for name in queries.keys() - seen:
+            queries[name]["error"] = _ABSENT
     corpus.tell(notices)
     return Imported(list(queries.values()), corpus.chunks() or None, notices=notices)
 
@@ -250,6 +247,17 @@ def _tell_dropped(nodes: Sequence[Node], notices: Notices) -> None:
 
 
 # --- one record -----------------------------------------------------------------------------------
+
+
+def _fill_all(
+    queries: dict[str, Record], returned: dict[str, dict[str, Returned]], retriever: str | None, corpus: Corpus
+) -> None:
+    for rows in returned.values():
+        for row in rows.values():
+            corpus.learn(row.retrieved_ids, row.retrieved_contents)
+    for name, query in queries.items():
+        got = {kind: rows[name] for kind, rows in returned.items() if name in rows}
+        _fill(query, got, retriever, corpus)
 
 
 def _fill(query: Record, got: dict[str, Returned], retriever: str | None, corpus: Corpus) -> None:

@@ -16,6 +16,8 @@ from rag_titan.evaluation import RAGEvaluator, read_dataset
 from rag_titan.evaluation.importers import alce, autorag, open_rag_eval, ragchecker, squad
 from rag_titan.evaluation.importers.imported import Imported
 
+pytestmark = pytest.mark.oracle
+
 SHARED = ROOT.parent / "shared" / "data"
 
 
