@@ -6,6 +6,7 @@ Equal scores are put in order as trec_eval does it; the rank column is not looke
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -136,15 +137,14 @@ class Rankings:
         keys: list[float] = values.tolist()
         return keys
 
-    def _look(self, topic: str, keys: list[float], documents: Sequence[str]) -> None:
+    def _look(self, topic: str, keys: Sequence[float], documents: Sequence[str]) -> None:
         if len(set(documents)) < len(documents):
             self._twice.append(topic)
         if len(set(keys)) == len(keys):
             return
-        n = len(keys)
-        self._tied[topic] = sum(keys[i] in keys[max(i - 1, 0) : i] + keys[i + 1 : i + 2] for i in range(n))
+        self._tied[topic] = sum(count for count in Counter(keys).values() if count > 1)
         for cut in CUTS:
-            if n > cut and keys[cut - 1] == keys[cut]:
+            if len(keys) > cut and keys[cut - 1] == keys[cut]:
                 self._cut[cut].append(topic)
 
     def tell(self, notices: Notices) -> None:

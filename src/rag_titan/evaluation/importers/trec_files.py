@@ -84,7 +84,7 @@ class _Lines:
 
     def _texts(self, number: int, columns: list[bytes]) -> list[str]:
         try:
-            return [column.decode() for column in columns]
+            return b" ".join(columns).decode().split(" ")  # one text to decode, not six
         except UnicodeDecodeError:
             self._foreign.append(f"{self.file.name} line {number}")
             return [column.decode("latin-1") for column in columns]
