@@ -24,7 +24,7 @@ TERMINATED = 128 + signal.SIGTERM
 
 # In the order of the help page. What a name stands for is the function of that name, or the group `app`, in
 # cli/<name>.py; a name that is a word of Python's own has an underscore behind it there.
-COMMANDS = ("evaluate", "demo", "collect", "build", "import", "export", "metrics", "schema")
+COMMANDS = ("evaluate", "demo", "golden", "collect", "build", "import", "export", "metrics", "schema")
 
 
 class Subcommands(TyperGroup):

@@ -95,7 +95,7 @@ def test_a_quote_that_differs_in_form_is_named_with_the_text_of_the_document() -
     problem = only(question(expected_evidence=["carry over  5 days"]))
     assert problem["problem"] == "quote 'carry over  5 days' is not found exactly once"
     assert problem["detail"] == (
-        'It differs only in white space and upper and lower case from leave.md:18, which says "Carry over 5 days".'
+        'It differs only in white space and case from leave.md:18, which says "Carry over 5 days".'
     )
     assert problem["nearest"] == {"doc_id": "leave.md", "start": 18, "end": 35, "text": "Carry over 5 days"}
 

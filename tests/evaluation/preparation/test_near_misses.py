@@ -27,10 +27,10 @@ def nearest(quote: str, text: str = TEXT) -> Passage | None:
         ("employee gets 20 paid leave", "employee gets\n   20 paid leave", ("white space",)),
         ("5 days.", "5\u00a0days.", ("white space",)),
         ('"Carry-over" is', "“Carry-over” is", ("quote marks or dashes",)),
-        ("EVERY FULL-TIME", "Every full-time", ("upper and lower case",)),
+        ("EVERY FULL-TIME", "Every full-time", ("case",)),
         ("Effizienz - siehe", "E\ufb03zienz — siehe", ("Unicode form", "quote marks or dashes")),
         ("siehe Caf\u00e9.", "siehe Cafe\u0301.", ("Unicode form",)),
-        ("GRÖSSE der", "Größe der", ("Unicode form", "upper and lower case")),
+        ("GRÖSSE der", "Größe der", ("Unicode form", "case")),
     ],
 )
 def test_what_differs_in_form_alone(quote: str, text: str, differs: tuple[str, ...]) -> None:
@@ -75,4 +75,4 @@ def test_a_piece_of_a_document_in_another_form_is_found_in_it(texts: list[str], 
 
 def test_differences_are_none_but_those_needed() -> None:
     assert differences("a b", "a  b") == ("white space",)
-    assert differences("A  b", "a b") == ("white space", "upper and lower case")
+    assert differences("A  b", "a b") == ("white space", "case")

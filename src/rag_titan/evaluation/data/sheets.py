@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import chain
 from pathlib import Path
@@ -64,7 +65,75 @@ def read_sheet(path: str | Path, notices: Notices) -> Iterator[tuple[int, dict[s
         if start.startswith(_ZIP):
             yield from _named(_workbook(stream, file.name, notices), file.name, notices, even=False)
         else:
-            yield from _named(_cells(stream, start, file.name, notices), file.name, notices, even=True)
+            _, cells = _cells(stream, start, file.name, notices)
+            yield from _named(cells, file.name, notices, even=True)
+
+
+@dataclass
+class TextTable:
+    """A table of text as it was written, so that it can be changed and written again.
+
+    rows       every row from that of the names on, each a list of cells; an empty line is an empty list
+    names      of the columns, "" where there is none
+    delimiter  what divides the cells
+    stated     the file says so in a line of its own ("sep=;")
+    marked     the file began with a byte order mark, or needs one to be read as it was
+    line_end   of the first line
+    """
+
+    rows: list[list[str]]
+    names: list[str]
+    delimiter: str
+    stated: bool
+    marked: bool
+    line_end: str
+
+    @classmethod
+    def read(cls, path: str | Path) -> TextTable:
+        """The table of a CSV or tab-separated file; DatasetError for what is none."""
+        file, notices = File(path), Notices()
+        with file.open() as stream:
+            start = stream.read(1024)
+            stream.seek(0)
+            if start.startswith((_ZIP, _OLE)):
+                raise DatasetError(file.name, "must be CSV to be written, got a workbook. Save it as CSV.")
+            layout, cells = _cells(stream, start, file.name, notices)
+            rows = [list(row) for _, row in cells]
+        while rows and not any(cell.strip() for cell in rows[0]):
+            rows.pop(0)
+        if not rows:
+            raise DatasetError(file.name, "must have the names of the columns in its first row, got an empty table.")
+        marked = start.startswith(codecs.BOM_UTF8) or any("UTF" in sentence for sentence in notices.counts)
+        line_end = "\r\n" if b"\r\n" in start else "\n"
+        names = _names(rows[0], file.name, notices)
+        return cls(
+            rows, names, layout["delimiter"], start.removeprefix(codecs.BOM_UTF8)[:4] == b"sep=", marked, line_end
+        )
+
+    def text(self) -> str:
+        """What the file holds."""
+        written = io.StringIO(newline="")
+        if self.stated:
+            written.write(f"sep={self.delimiter}{self.line_end}")
+        csv.writer(written, delimiter=self.delimiter, lineterminator=self.line_end).writerows(self.rows)
+        return ("\ufeff" if self.marked else "") + written.getvalue()
+
+    def named(self, number: int) -> dict[str, str]:
+        """{name: cell} of a row; the row of the names is number 0."""
+        cells = zip(self.names, self.rows[number], strict=False)
+        return {name: cell for name, cell in cells if name and cell.strip()}
+
+    def put(self, number: int, name: str, cell: str) -> None:
+        """Change a cell; a name that is new gets a column behind the others."""
+        if name not in self.names:
+            if not cell:
+                return
+            width = max(map(len, self.rows))  # behind the cells of rows that are too long, which stay as they are
+            self.names += ["" for _ in range(width - len(self.names))] + [name]
+            self.rows[0] += ["" for _ in range(width - len(self.rows[0]))] + [name]
+        column, row = self.names.index(name), self.rows[number]
+        row.extend([""] * (column + 1 - len(row)))
+        row[column] = cell
 
 
 # --- rows of cells -> rows of named cells ---------------------------------------------------------
@@ -118,7 +187,10 @@ def _names(header: Sequence[str], where: str, notices: Notices) -> list[str]:
 # --- text -----------------------------------------------------------------------------------------
 
 
-def _cells(stream: IO[bytes], start: bytes, where: str, notices: Notices) -> Iterator[tuple[int, Sequence[str]]]:
+def _cells(
+    stream: IO[bytes], start: bytes, where: str, notices: Notices
+) -> tuple[dict[str, Any], Iterator[tuple[int, Sequence[str]]]]:
+    """How the cells are divided, and the numbered rows."""
     lines = _lines(stream, start, where, notices)
     empty = 0
     while (first := next(lines, "\0")).isspace():
@@ -128,7 +200,7 @@ def _cells(stream: IO[bytes], start: bytes, where: str, notices: Notices) -> Ite
     before = empty + 1 if stated else empty
     layout = {"delimiter": delimiter, "skipinitialspace": delimiter != "\t"}
     rest = lines if stated or first == "\0" else chain([first], lines)
-    return enumerate(_records(rest, layout, where, notices, before), before + 1)
+    return layout, enumerate(_records(rest, layout, where, notices, before), before + 1)
 
 
 def _lines(stream: IO[bytes], start: bytes, where: str, notices: Notices) -> Iterator[str]:

@@ -35,6 +35,7 @@ Problem = dict[str, Any]
 _SHOWN = 80  # characters of a quote or fact that a problem names
 _PLACES = 5  # places of a quote that are listed
 _EVIDENCE = ("expected_evidence", "expected_chunk_ids", "relevance", "required_evidence_ids")
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
 _ANSWERS = ("expected_answer", "expected_answers")
 _NOT_SEARCHED = "the documents were not passed, so that no quote was looked for."
 
@@ -109,7 +110,7 @@ class _Check:
 
     def __post_init__(self) -> None:
         self.problems = [[] for _ in self.entries]
-        self.names = [_name(entry) for entry in self.entries]
+        self.names = [entry.name for entry in self.entries]
         self.queries = [None] * len(self.entries)
 
     def add(self, row: int, problem: str, detail: str | None = None, **more: Any) -> None:
@@ -162,7 +163,7 @@ class _Check:
                 meant = near[key] if key in near else near.setdefault(key, near_name(key, known))
                 if meant:
                     self.add(row, f"unknown key {key!r}; did you mean {meant!r}?")
-        bare = [query.id for _, query in self.given() if all(getattr(query, key) is None for key in GOLD)]
+        bare = [query.id for _, query in self.given() if all(getattr(query, key) in _EMPTY for key in GOLD)]
         self.notices.add("nothing is measured of questions without any gold label: {ids}.", bare)
         silent = [query.id for _, query in self.given() if query.question is None]
         self.notices.add("questions without a `question` cannot be asked: {ids}.", silent)
@@ -265,10 +266,11 @@ class _Check:
 
     def labels(self, documents: Documents, chunks: Sequence[Chunk] | None) -> None:
         """File labels that name no document, and gold chunk ids that name no chunk."""
-        files = {name for name in documents.ids if name is not None}
+        files = {name for name in documents.ids if name is not None}  # or the last part of one, as for gold chunks
         for chunk in chunks or ():
             source = (chunk.metadata or {}).get("source")
             files.update(str(name) for name in (chunk.doc_id, source) if name is not None)
+        files |= {name.replace("\\", "/").rpartition("/")[2] for name in files}
         ids = {chunk.id or "" for chunk in chunks or ()}
         for row, query in self.given():
             if files and documents.ids != (None,):
@@ -279,14 +281,6 @@ class _Check:
                 for name in dict.fromkeys([*(query.expected_chunk_ids or ()), *(query.relevance or ())]):
                     if name not in ids:
                         self.add(row, f"gold chunk id {name!r} is not in the chunks", _near(name, ids))
-
-
-def _name(entry: Entry) -> str:
-    """The id as it was written, or the place of a question that has none."""
-    name = (entry.value or {}).get("id")
-    if isinstance(name, float) and name.is_integer():
-        name = int(name)
-    return str(name) if isinstance(name, str | int) and name != "" and not isinstance(name, bool) else entry.where
 
 
 def _short(text: str) -> str:

@@ -41,6 +41,14 @@ class Entry:
     fault: str | None = None
     joint: str = "."
 
+    @property
+    def name(self) -> str:
+        """The id as it was written, or the place of a question that has none."""
+        name = (self.value or {}).get("id")
+        if isinstance(name, float) and name.is_integer():
+            name = int(name)
+        return str(name) if isinstance(name, str | int) and name != "" and not isinstance(name, bool) else self.where
+
     def query(self, notices: Notices | None = None) -> Query:
         """The record; DatasetError says what is wrong with it, the notices what is odd inside it."""
         place = Place(self.where, self.joint, notices)

@@ -35,7 +35,7 @@ class Passage:
     document    its number
     start, end  characters in it
     text        what stands there
-    differs_in  "white space", "Unicode form", "quote marks or dashes", "upper and lower case"; empty where words differ
+    differs_in  "white space", "Unicode form", "quote marks or dashes", "case"; empty where words differ
     """
 
     document: int
@@ -54,7 +54,7 @@ def near_misses(quotes: Sequence[str], documents: Documents) -> list[Passage | N
 
     >>> documents = Documents.of({"a": "Employees get\\n25 days of leave."})
     >>> [p and (p.text, p.differs_in) for p in near_misses(["employees get 25 days", "no such thing"], documents)]
-    [('Employees get\\n25 days', ('white space', 'upper and lower case')), None]
+    [('Employees get\\n25 days', ('white space', 'case')), None]
     """
     if not quotes:
         return []
@@ -76,7 +76,7 @@ def near_misses(quotes: Sequence[str], documents: Documents) -> list[Passage | N
 def fold(text: str, *, leave: str = "") -> str:
     """The text with everything made alike in which copied text differs from its source; `leave` names one step.
 
-    >>> fold("“25\u00a0days”"), fold("Cafe\u0301 au lait"), fold("A – b", leave="upper and lower case")
+    >>> fold("“25\u00a0days”"), fold("Cafe\u0301 au lait"), fold("A – b", leave="case")
     ('"25days"', 'caféaulait', 'A-b')
     """
     if leave != "Unicode form":
@@ -88,19 +88,19 @@ def fold(text: str, *, leave: str = "") -> str:
         for plain, marks in _MARKS.items():
             for mark in marks:
                 text = text.replace(mark, plain)
-    if leave != "upper and lower case":
+    if leave != "case":
         text = text.lower() if leave == "Unicode form" else text.casefold()  # which would take ligatures apart
     return "".join(text.split())
 
 
-_STEPS = ("Unicode form", "quote marks or dashes", "upper and lower case")
+_STEPS = ("Unicode form", "quote marks or dashes", "case")
 
 
 def differences(quote: str, text: str) -> tuple[str, ...]:
     """In what two texts differ that are alike when folded: the steps without which they would not be.
 
     >>> differences("25 days", "25\\u00a0Days")
-    ('white space', 'upper and lower case')
+    ('white space', 'case')
     """
     needed = tuple(step for step in _STEPS if fold(quote, leave=step) != fold(text, leave=step))
     spaces = [re.findall(r"\s+", side.strip()) for side in (quote, text)]
