@@ -17,7 +17,7 @@ from rag_titan.cli.terminal import progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rag_titan.evaluation import RAGEvaluator
+    from rag_titan.evaluation import Columns, RAGEvaluator
 
 Report = dict[str, Any]
 
@@ -146,11 +146,10 @@ def evaluate(
     read = read_config(config, Path())
     chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
     evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)
-    mapping = columns_of(read)  # it is about logs: what `build` and `import` write has the names of the format
-    columns = None if Path(input).is_dir() else mapping
+    mapping = columns_of(read)
     with progress() as counter:
         report = evaluator.evaluate_path(
-            input, chunks=chunks, documents=documents, columns=columns, per_query=outputs.per_query,
+            input, chunks=chunks, documents=documents, columns=_about(input, mapping), per_query=outputs.per_query,
             skip_bad_records=skip_bad_records, progress=counter, processes=processes,
         )  # fmt: skip
     comparison = _saved(outputs, evaluator, report, before)
@@ -158,6 +157,11 @@ def evaluate(
     outcome = Outcome(report, outputs.files, rules, baseline, comparison)
     say(_printed(outcome, form))
     raise typer.Exit(outcome.exit_code)
+
+
+def _about(input: str, columns: Columns | None) -> Columns | None:
+    """The mapping for a log; none for a folder: what `build` and `import` write there has the names of the format."""
+    return None if Path(input).is_dir() else columns
 
 
 def _baseline(path: Path | None, wanted: bool) -> Report | None:

@@ -90,24 +90,21 @@ def build_dataset(
 ) -> BuiltDataset:
     """Join logged requests to golden questions, and name gold and retrieved chunks by the ids of the chunk table.
 
-    logs       records, a table, or the path of a file: JSON Lines, JSON, Parquet, CSV, a workbook; also with one row a
-               passage (see `read_logs`)
-    golden     golden questions: a list, a table or a file (see `read_golden`)
-    chunks     the chunks of the index: a list, a table, or a file of them
+    logs       records, a table, or a file: JSON Lines, JSON, Parquet, CSV, a workbook; also one row a passage
+    golden     a list, a table or a file (see `read_golden`)
+    chunks     the chunks of the index: a list, a table, or a file
     documents  the source texts: {doc_id: text}, a list, a file, or a folder of text files
     columns    where the keys of a query stand in the logs: {key: path} (see `Columns`)
 
-    A request belongs to the golden question of its id, else to the one with the same words (NFKC, without case, white
-    space and punctuation at the end). Of several the latest counts. A golden question without a request is a record
-    with an `error`. Gold labels are those of the golden question; gold chunk ids come from the first that it has of
-    `expected_chunk_ids` or `relevance`, quotes, `required_evidence_ids` (stages.txt, "With a rag-titan pipeline").
+    A request belongs to the golden question of its id, else to the one with the same words (`question_key`). Of several
+    the latest counts; a golden question without one becomes a record with an `error`. Gold chunk ids come from the
+    first that the question has of `expected_chunk_ids` or `relevance`, quotes, `required_evidence_ids` (stages.txt).
 
     Raises DatasetError for sources that cannot be read and golden questions that break a rule, NothingMatchedError
     where no request belongs to any golden question, SettingsError for columns.
 
     >>> logs = [{"id": "7f", "question": "How long is leave?", "retrieved_texts": ["Leave is 25 days."]}]
-    >>> golden = [{"id": "g1", "question": "how long is leave", "expected_evidence": ["25 days"]},
-    ...           {"id": "g2", "question": "Who pays?"}]
+    >>> golden = [{"id": "g1", "question": "how long is leave", "expected_evidence": ["25 days"]}, {"id": "g2"}]
     >>> built = build_dataset(logs, golden, chunks=[{"id": "c1", "text": "Leave is 25 days."}])
     >>> built.queries[0]["retrieved_ids"], built.queries[0]["expected_chunk_ids"]
     (['c1'], ['c1'])
@@ -120,6 +117,10 @@ def build_dataset(
     requests = read_logs(logs, columns, notices)
     if not requests:
         raise DatasetError("logs", "must hold at least one record that can be read, got none.")
+    return _built(questions, requests, data, notices)
+
+
+def _built(questions: Sequence[Record], requests: Sequence[LogRecord], data: Dataset, notices: Notices) -> BuiltDataset:
     joined = join(questions, requests, notices)
     corpus = Corpus(data.chunks or (), Documents.of(data.documents), data.chunks is not None)
     queries = with_chunk_ids([_record(question, joined) for question in questions], corpus, notices)

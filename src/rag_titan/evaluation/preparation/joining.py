@@ -74,14 +74,9 @@ def join(golden: Sequence[Record], logs: Sequence[LogRecord], notices: Notices) 
     of_question = {name: [*by_id.get(name, ()), *by_words.get(name, ())] for name in used}
     notices.add(_SEVERAL, [name for name, found in of_question.items() if len(found) > 1])
     _tell_others(golden, used, by, notices)
+    absent = [str(record["id"]) for record in golden if record["id"] not in used]
     kept = {id(record) for record in (*used.values(), *strangers)}
-    return Joined(
-        used,
-        by,
-        [str(record["id"]) for record in golden if record["id"] not in used],
-        [record for record in logs if id(record) not in kept],
-        strangers,
-    )
+    return Joined(used, by, absent, [record for record in logs if id(record) not in kept], strangers)
 
 
 Candidates = dict[str, list[LogRecord]]
