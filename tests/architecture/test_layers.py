@@ -26,6 +26,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (f"{FACE}.reports.*",),
     (f"{FACE}.preparation.*", f"{FACE}.importers.*", f"{FACE}.exports.*"),
     (FACE,),
+    ("rag_titan.models.*",),
+    ("rag_titan.pipeline.*",),
     ("rag_titan.cli.*", "rag_titan.__main__"),
 )
 

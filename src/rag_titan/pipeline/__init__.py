@@ -1,0 +1,1 @@
+"""A small RAG pipeline that collects its own evaluation data."""
