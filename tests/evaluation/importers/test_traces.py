@@ -452,6 +452,12 @@ def test_one_source_that_cannot_be_read_does_not_lose_the_others(tmp_path: Path)
     assert result.notices.texts()[0].startswith("could not be read further: bad.json: must be JSON")
 
 
+def test_a_file_of_something_else_is_named_once(tmp_path: Path) -> None:
+    (tmp_path / "golden.jsonl").write_text('{"question": "?"}\n' * 50)
+    imported(rag(), tmp_path)
+    assert read([tmp_path]).notices.texts() == ["sources without any span were left out: golden.jsonl."]
+
+
 def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
     result = imported([root(**{"output.value": "25 \ud800 days."}), rag()[1]], tmp_path)
     assert result.write(tmp_path / "out")[0].read_text("utf-8").count("25 \ufffd days.") == 1

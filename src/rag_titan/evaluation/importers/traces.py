@@ -21,6 +21,7 @@ from rag_titan.evaluation.importers.trace_trees import trees_of
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", *SHEETS)
 OTHERS = "{name}: records that are no spans were left out: {{ids}}."
+SPANLESS = "sources without any span were left out: {ids}."
 UNTRACED = "{name}: spans without a trace id were left out: {{ids}}."
 REPEATED = "spans that came before with the same id and the same content were counted once: trace {ids}."
 TWINS = "different spans of one trace have the same id; both were kept: trace {ids}."
@@ -105,11 +106,12 @@ def _suffix(path: Path) -> str:
 
 
 def _spans(path: Path, traces: _Traces) -> Iterator[Span]:
-    notices = traces.notices
+    notices, others, found = traces.notices, Notices(), False
     for place, record in _records(path, notices):
         spans = spans_of(record)
+        found |= bool(spans)
         if not spans:
-            notices.add(OTHERS.format(name=path.name), [place])
+            others.add(OTHERS.format(name=path.name), [place])
         for span in spans:
             if span.trace:
                 yield span
@@ -117,6 +119,11 @@ def _spans(path: Path, traces: _Traces) -> Iterator[Span]:
                 traces.tell(JUDGES, "without an id")
             else:
                 notices.add(UNTRACED.format(name=path.name), [place])
+    if found:
+        merged = notices.merge(others)
+        notices.counts, notices.ids = merged.counts, merged.ids
+    elif others.counts:
+        notices.add(SPANLESS, [path.name])
 
 
 def _records(path: Path, notices: Notices) -> Iterator[tuple[str, Any]]:
