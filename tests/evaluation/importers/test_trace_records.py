@@ -21,7 +21,7 @@ from tests.evaluation.importers.traced_apps import (
     traced,
 )
 
-from rag_titan.evaluation import RAGEvaluator
+from rag_titan.evaluation import RAGEvaluator, build_dataset
 from rag_titan.evaluation.data.dataset import dataset_from
 from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.importers.traces import read
@@ -80,6 +80,22 @@ def test_langchain(tmp_path: Path) -> None:
     assert report["augmentation"]["summary"]["context_sufficient"] == 1
     assert report["augmentation"]["summary"]["context_recall"] == 1
     assert report["end_to_end"]["p50_latency_ms"] == pytest.approx(query["latency_ms"])
+
+
+def test_langchain_without_ids_of_documents_is_joined_to_golden_questions(tmp_path: Path) -> None:
+    instrumentation = pytest.importorskip("openinference.instrumentation.langchain")
+    with traced(instrumentation.LangChainInstrumentor()) as run:
+        spans = run(langchain_app(ids=False))
+    result = imported(spans, tmp_path)
+    assert result.queries[0]["retrieved_texts"] == [LEAVE, TEXTS["sick"]]
+    golden = [{"id": "g1", "question": QUESTION.lower(), "expected_evidence": ["25 days"], "expected_answer": ANSWER}]
+    chunks = [{"id": name, "text": text} for name, text in TEXTS.items()]
+    built = build_dataset(result.queries, golden, chunks=chunks, documents=TEXTS)
+    report = RAGEvaluator(k=1).evaluate(**built)
+    assert report["retrieval"]["summary"]["recall_at_k"] == 1
+    assert report["augmentation"]["summary"]["context_sufficient"] == 1
+    latency = pytest.approx(milliseconds(spans, ROOT), abs=ROUNDED)
+    assert report["end_to_end"]["p50_latency_ms"] == latency
 
 
 def test_llama_index(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def traced(instrumentor: Any) -> Iterator[Run]:
         instrumentor.uninstrument()
 
 
-def langchain_app() -> Callable[[], Any]:
-    """Two retrievers in an ensemble, the documents as text in the prompt, a chat model."""
+def langchain_app(ids: bool = True) -> Callable[[], Any]:
+    """Two retrievers in an ensemble, the documents (with ids or without) as text in the prompt, a chat model."""
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.language_models.fake_chat_models import FakeListChatModel
@@ -56,7 +56,10 @@ def langchain_app() -> Callable[[], Any]:
         names: list[str]
 
         def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-            return [Document(id=name, page_content=TEXTS[name], metadata={"source": "hr.pdf"}) for name in self.names]
+            return [
+                Document(id=name if ids else None, page_content=TEXTS[name], metadata={"source": "hr.pdf"})
+                for name in self.names
+            ]
 
     class Ensemble(BaseRetriever):
         retrievers: list[Fixed]
