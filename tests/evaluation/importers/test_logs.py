@@ -35,14 +35,46 @@ def test_rows_of_one_passage_each_are_joined_in_order() -> None:
         {"id": "1", "answer": "yes, later", "retrieved_ids": ["c9"]},
     ]  # fmt: skip
     assert notices == [
-        "logs: has one row a passage; 4 rows became 3 records, each of the rows that have the same id (else question), "
-        "timestamp and answer."
+        "logs: has one row a passage; 4 rows became 3 records, one of the rows with the same id (else question) whose "
+        "timestamps and answers do not differ."
     ]
 
 
 def test_rows_without_an_id_are_joined_by_their_question() -> None:
     rows = [{"question": "How long?", "retrieved_texts": "a"}, {"question": "how long", "retrieved_texts": "b"}]
     assert read(rows)[0] == [{"question": "How long?", "retrieved_texts": ["a", "b"]}]
+
+
+def test_a_row_without_an_answer_goes_with_the_one_before() -> None:
+    """As where each run writes its answer into its first row."""
+    rows = [
+        {"id": 1, "retrieved_ids": "a", "answer": "x"},
+        {"id": 1, "retrieved_ids": "b", "answer": None},
+        {"id": 1, "retrieved_ids": "c", "answer": "y"},
+        {"id": 1, "retrieved_ids": "d"},
+        {"id": 1, "retrieved_ids": "e", "answer": "x"},
+    ]
+    assert [record["retrieved_ids"] for record in read(rows)[0]] == [["a", "b", "e"], ["c", "d"]]
+
+
+def test_places_are_no_lists_of_one_number(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("id,retrieved_ids,retrieved_texts\n1,[1],a\n1,[2],b\n2,,\n")
+    assert read(tmp_path / "log.csv")[0] == [
+        {"id": "1", "retrieved_ids": ["[1]", "[2]"], "retrieved_texts": ["a", "b"]},
+        {"id": "2"},
+    ]
+    (tmp_path / "log.csv").write_text('id,retrieved_ids\n1,[1]\n2,"[1, 2]"\n')
+    assert read(tmp_path / "log.csv")[0] == [
+        {"id": "1", "retrieved_ids": ["1"]},
+        {"id": "2", "retrieved_ids": ["1", "2"]},
+    ]
+
+
+def test_several_gold_labels_in_a_cell(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("id,expected_chunk_ids,required_facts\n1,c1||c2,25 days\n")
+    assert read(tmp_path / "log.csv")[0] == [
+        {"id": "1", "expected_chunk_ids": ["c1", "c2"], "required_facts": ["25 days"]}
+    ]
 
 
 def test_rows_that_nothing_joins_stay_alone() -> None:
@@ -134,7 +166,7 @@ def test_a_sheet_with_a_mark_and_ragged_rows(tmp_path: Path) -> None:
     [
         ('[{"id": 1}]', 1),
         ('{"queries": [{"id": 1}], "other": [1, 2]}', 1),
-        ('{"results": [{"id": 1}, {"id": 2}], "version": 3}', 2),
+        ('{"results": [{"id": 1}, {"id": 2}], "version": 3, "errors": [], "names": ["a"]}', 2),
     ],
 )
 def test_where_the_records_of_a_json_file_are(text: str, records: int, tmp_path: Path) -> None:

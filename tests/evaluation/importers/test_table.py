@@ -33,12 +33,23 @@ def test_texts_without_ids_stay_with_their_query(tmp_path: Path) -> None:
     assert (imported.queries, imported.chunks) == ([{"id": "1", "retrieved_texts": ["a b", "c"]}], None)
 
 
-def test_an_id_with_two_texts_makes_no_chunk_table(tmp_path: Path) -> None:
-    rows = "id,retrieved_ids,retrieved_texts\n1,0,a\n2,0,b\n"
+def test_ids_that_mean_another_text_in_another_query_get_its_id(tmp_path: Path) -> None:
+    rows = 'id,retrieved_ids,retrieved_texts,expected_chunk_ids,relevance\n1,0,a,0,\n2,0,b,9,"{""0"": 2}"\n'
     imported = read(write(tmp_path, rows))
-    assert imported.chunks is None
-    assert imported.queries[0]["retrieved_texts"] == ["a"]
-    assert "an id stands for several texts, so that no chunk table was made of them: 0." in imported.notices.texts()
+    assert imported.queries == [
+        {"id": "1", "retrieved_ids": ["1/0"], "expected_chunk_ids": ["1/0"]},
+        {"id": "2", "retrieved_ids": ["2/0"], "expected_chunk_ids": ["2/9"], "relevance": {"2/0": 2.0}},
+    ]
+    assert imported.chunks == [{"id": "1/0", "text": "a"}, {"id": "2/0", "text": "b"}]
+
+
+def test_places_get_the_id_of_their_query(tmp_path: Path) -> None:
+    rows = "id,retrieved_ids,retrieved_texts,citations\n1,[1],a,[2]\n1,[2],b,\n"
+    imported = read(write(tmp_path, rows))
+    assert imported.queries == [{"id": "1", "retrieved_ids": ["1/1", "1/2"], "citations": ["1/2"]}]
+    bare = read(write(tmp_path, "id,retrieved_ids,answer\n1,[1],a\n"))
+    assert bare.queries == [{"id": "1", "answer": "a"}]
+    assert "places such as [1] are no ids, and were left out: retrieved_ids of query 1." in bare.notices.texts()
 
 
 def test_a_record_without_an_id_gets_that_of_its_question(tmp_path: Path) -> None:

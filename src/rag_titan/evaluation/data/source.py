@@ -61,8 +61,8 @@ class Source:
     def of(cls, value: Any, name: str) -> Source:
         """From a path, a list of records, an Arrow table or a DataFrame; `name` is what errors call a list.
 
-        In a JSON file the records are its list, or the list under "queries", or the only list of its object. Raises
-        DatasetError for anything else.
+        In a JSON file the records are its list, or the list under "queries", or the only list of objects in its object.
+        Raises DatasetError for anything else.
         """
         if isinstance(value, str | Path):
             return cls.of_file(File(value))
@@ -94,10 +94,13 @@ class Source:
         if not isinstance(value, dict):
             raise DatasetError(file.name, f"must hold a list of records, got {shown(value)}. Write [{{...}}].")
         opened = {key: decoded(part, key) if encoded else part for key, part in value.items()}
-        lists = [key for key, part in opened.items() if isinstance(part, list)]
+        lists = [
+            key for key, part in opened.items() if isinstance(part, list) and any(isinstance(r, dict) for r in part)
+        ]
         chosen = _RECORDS if _RECORDS in lists else lists[0] if len(lists) == 1 else None
         if chosen is None:
-            rule = f"must hold a list of records, got an object with {keys_of(opened)}. Write [{{...}}]."
+            got = f"lists under {', '.join(lists)}" if lists else f"an object with {keys_of(opened)}"
+            rule = f"must hold a list of records, got {got}. Write [{{...}}], or one list alone in the object."
             raise DatasetError(file.name, rule)
         return cls.of_list(opened[chosen], f"{file.name} {chosen}")
 

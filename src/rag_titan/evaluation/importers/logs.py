@@ -7,7 +7,7 @@ a rule are left out alone, and named in the notices.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,31 +20,16 @@ from rag_titan.evaluation.data.cleaning import NEAR_KEY, clean_anything, cleaner
 from rag_titan.evaluation.data.column_rows import PathTally
 from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.frames import containers, records_of
-from rag_titan.evaluation.data.normal import question_key
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place, plain
+from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.sheet_cells import typed_cells
 from rag_titan.evaluation.data.source import Source
+from rag_titan.evaluation.importers.passage_rows import ID_KEYS, PASSAGE_KEYS, POSITION, Row, is_nan, joined
 
-# The lists of which a row may hold one element; those of one group stand side by side.
-_GROUPS = (
-    ("retrieved_ids", "retrieved_scores", "retrieved_texts"),
-    ("reranked_ids", "reranked_texts"),
-    ("context_ids",),
-    ("citations",),
-)
 SEPARATOR = "||"  # of several gold labels in a cell of a sheet, as in golden files
-PASSAGE_KEYS = tuple(key for group in _GROUPS for key in group)
-
-_SCORES = "retrieved_scores"
 
 _LEFT_OUT = "these values break a rule and were left out: {ids}."
-_BY_PASSAGE = (
-    "{name}: has one row a passage; {rows} rows became {records} records, each of the rows that have the same id (else "
-    "question), timestamp and answer."
-)
-_DIFFER = "the rows of one question differ in {key}, of which the first was kept: {{ids}}."
 
 
 @dataclass(frozen=True)
@@ -55,13 +40,6 @@ class LogRecord:
     values: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Row:
-    where: str
-    values: dict[str, Any]
-    passage: bool
-
-
 def read_logs(
     source: Any, columns: Mapping[str, Any] | Columns | None, notices: Notices, name: str = "logs"
 ) -> list[LogRecord]:
@@ -70,9 +48,8 @@ def read_logs(
     columns  {key of a query: path in the source} (see `Columns`)
     notices  what could not be read, and what was joined
 
-    Where lists hold single values (`retrieved_ids` is "c7", not ["c7"]), the source has one row a passage: such rows
-    become one record if their id (else their question), their timestamp and their answer are the same. The lists are
-    put together in the order of the rows.
+    Where lists hold single values (`retrieved_ids` is "c7", not ["c7"]), the source has one row a passage, and the rows
+    of one request become one record (see `joined`).
 
     Raises DatasetError for a source that cannot be read at all, SettingsError for columns.
 
@@ -82,18 +59,33 @@ def read_logs(
     """
     mapping = Columns.of(columns)
     read, tally = Source.of(source, name), PathTally(mapping)
-    rows = []
-    for where, record in read.records(notices):
-        mapped = tally.mapped(record)
-        cells = typed_cells(Query, mapped) if read.sheet else records_of(Query, [mapped])[0]
-        rows.append(_row(where, _listed(cells) if read.sheet else cells))
+    mapped = [(where, tally.mapped(record)) for where, record in read.records(notices)]
     for sentence in tally.sentences():
         notices.add(sentence)
+    positions = _positions([values for _, values in mapped])
+    rows = [Row.of(where, _cells(values, positions, read.sheet)) for where, values in mapped]
     if any(row.passage for row in rows):
-        rows = _joined(rows, Path(source).name if isinstance(source, str | Path) else name, notices)
+        rows = joined(rows, Path(source).name if isinstance(source, str | Path) else name, notices)
     joint = read.naming.joint
     records = [LogRecord(row.where, _clean(row.values, Place(row.where, joint, notices), mapping)) for row in rows]
     return [record for record in records if record.values]
+
+
+def _positions(records: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """The keys of ids that hold nothing but texts such as "[2]": places among passages, and no lists of one number."""
+    found = set()
+    for key in ID_KEYS:
+        texts = [record[key] for record in records if record.get(key) not in (None, "", [])]
+        if texts and all(isinstance(text, str) and POSITION.fullmatch(text) for text in texts):
+            found.add(key)
+    return frozenset(found)
+
+
+def _cells(values: dict[str, Any], positions: frozenset[str], sheet: bool) -> dict[str, Any]:
+    """The record with the texts of its cells as what their keys want."""
+    kept = {key: value for key, value in values.items() if key in positions}
+    rest = {key: value for key, value in values.items() if key not in positions}
+    return {**(_listed(typed_cells(Query, rest)) if sheet else records_of(Query, [rest])[0]), **kept}
 
 
 def _listed(cells: dict[str, Any]) -> dict[str, Any]:
@@ -103,31 +95,6 @@ def _listed(cells: dict[str, Any]) -> dict[str, Any]:
         key: [piece.strip() for piece in value.split(SEPARATOR)] if key in lists and isinstance(value, str) else value
         for key, value in cells.items()
     }
-
-
-def _row(where: str, values: dict[str, Any]) -> _Row:
-    """The row with its single passages as lists."""
-    single = {key for key in PASSAGE_KEYS if _is_single(values.get(key))}
-    if isinstance(values.get(_SCORES), str):
-        values = {**values, _SCORES: _number(values[_SCORES])}
-    return _Row(where, {k: [v] if k in single else v for k, v in values.items()}, bool(single))
-
-
-def _number(cell: str) -> Any:
-    """The number in the cell of a sheet; a text that is none stays, to be complained of."""
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
-
-
-def _is_single(value: Any) -> bool:
-    value = plain(value)
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and not _is_nan(value)
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
 
 
 def latest(records: Sequence[LogRecord]) -> LogRecord:
@@ -175,47 +142,6 @@ def _moment_of_date(text: str) -> float | None:
         return None
 
 
-# --- one row a passage ----------------------------------------------------------------------------
-
-
-def _joined(rows: list[_Row], name: str, notices: Notices) -> list[_Row]:
-    groups: dict[Hashable, list[_Row]] = {}
-    for number, row in enumerate(rows):
-        whole = any(isinstance(row.values.get(key), list) for key in PASSAGE_KEYS) and not row.passage
-        key = _request(row.values)
-        groups.setdefault(number if whole or key is None else key, []).append(row)
-    notices.add(_BY_PASSAGE.format(name=name, rows=len(rows), records=len(groups)))
-    return [_merged(group, notices) for group in groups.values()]
-
-
-def _request(values: Mapping[str, Any]) -> Hashable | None:
-    """What the rows of one request have in common; None where nothing tells."""
-    name, question = values.get("id"), values.get("question")
-    if name is None and not isinstance(question, str):
-        return None
-    first = ("id", str(name)) if name is not None else ("question", question_key(str(question)))
-    return (*first, str(values.get("timestamp")), str(values.get("answer")))
-
-
-def _merged(rows: list[_Row], notices: Notices) -> _Row:
-    if len(rows) == 1:
-        return rows[0]
-    values: dict[str, Any] = {}
-    for row in rows:
-        for key, value in row.values.items():
-            known = values.setdefault(key, value)
-            if known is None:
-                values[key] = value
-            elif value is not None and known != value and key in cleaners_of(Query) and key not in PASSAGE_KEYS:
-                notices.add(_DIFFER.format(key=key), [rows[0].where])
-    for group in _GROUPS:
-        there = [row.values for row in rows if any(row.values.get(key) for key in group)]
-        for key in group:
-            if any(row.get(key) for row in there):
-                values[key] = [item for row in there for item in (row.get(key) or [None])]
-    return _Row(rows[0].where, values, passage=True)
-
-
 # --- cleaning -------------------------------------------------------------------------------------
 
 
@@ -224,7 +150,7 @@ def _clean(values: Mapping[str, Any], place: Place, columns: Columns) -> dict[st
     cleaners = cleaners_of(Query)
     kept: dict[str, Any] = {}
     for key, value in values.items():
-        if value is None or (_is_nan(value) and key not in numbers_of(Query)):
+        if value is None or (is_nan(value) and key not in numbers_of(Query)):
             continue
         try:
             if key in cleaners:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.data.columns import Columns
-from rag_titan.evaluation.data.normal import normal_text, question_key
+from rag_titan.evaluation.data.normal import question_key
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import keys_of
 from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.logs import LogRecord, latest, read_logs
+from rag_titan.evaluation.importers.passage_rows import ID_KEYS, POSITION
+from rag_titan.evaluation.importers.passages import Passage, Passages
 
 _OF_QUESTION = "records without an id got one that is made from their question: {ids}."
 _OF_PLACE = "records without an id and a question got their place as an id: {ids}."
 _TWICE = "was logged several times, of which the latest by timestamp, else the last, was kept: query {ids}."
-_TWO_TEXTS = "an id stands for several texts, so that no chunk table was made of them: {ids}."
+_PLACES = "places such as [1] are no ids, and were left out: {ids}."
 
 _NOTHING = "must hold records with columns that a query has, got {got}. Say which is which, as --columns answer=output."
 
@@ -28,7 +30,7 @@ def read(sources: Sequence[str | Path], *, columns: Mapping[str, Any] | Columns 
 
     columns  {key of a query: path in a record} (see `Columns`), or texts "key=path"; "key=" leaves that key unread
 
-    A column that is called as in the format needs no mapping. Rows of one passage each are joined (see `read_logs`).
+    A column that is called as in the format needs no mapping. Rows of one passage each are joined (see `joined`).
     A record without an id gets one that is made from its question. Where passages have both ids and texts, they become
     the chunk table.
 
@@ -51,13 +53,10 @@ def read(sources: Sequence[str | Path], *, columns: Mapping[str, Any] | Columns 
         got = keys_of(logs[0].values) if logs else "no record that can be read"
         raise DatasetError(", ".join(Path(source).name for source in sources), _NOTHING.format(got=got))
     queries = [{"id": name, **values} for name, values in _by_id(logs, notices).items()]
-    chunks = _chunks(queries, notices)
-    if chunks is not None:
-        queries = [{key: value for key, value in query.items() if key not in _TEXTS} for query in queries]
+    queries, chunks = _with_chunks(queries, notices)
     return Imported(queries, chunks, None, notices)
 
 
-_TEXTS = ("retrieved_texts", "reranked_texts")
 _PAIRS = (("retrieved_ids", "retrieved_texts"), ("reranked_ids", "reranked_texts"))
 _TELLING = frozenset(
     (
@@ -105,20 +104,60 @@ def _id(record: LogRecord, notices: Notices) -> str:
     return record.where
 
 
-def _chunks(queries: Sequence[Record], notices: Notices) -> list[Record] | None:
-    """The passages that have both an id and a text; None where there are none, or where an id has several texts."""
-    texts: dict[str, str] = {}
-    several = set()
+# --- passages -------------------------------------------------------------------------------------
+
+
+def _with_chunks(queries: list[Record], notices: Notices) -> tuple[list[Record], list[Record] | None]:
+    """The queries, and the chunk table of the passages of which both ids and texts are known.
+
+    Ids that mean another text in another query are local to theirs and get its id before them, and so do the ids of the
+    query that refer to them. Texts without ids stay with their query; places ("[2]") without texts are left out.
+    """
+    complete = all(len(query.get(a) or ()) == len(query[b]) for query in queries for a, b in _PAIRS if query.get(b))
+    if not complete or not any(query.get(b) for query in queries for _, b in _PAIRS):
+        return [_without_places(query, notices) for query in queries], None
+    passages = Passages(
+        local=any(_is_place(name) for query in queries for a, _ in _PAIRS for name in query.get(a) or ())
+    )
     for query in queries:
-        for ids, passages in ((query.get(a), query.get(b)) for a, b in _PAIRS):
-            if passages and len(ids or ()) != len(passages):
-                return None  # texts of which nobody knows the id stay with their query
-            if not ids or not passages:
-                continue
-            for name, text in zip(ids, passages, strict=True):
-                if normal_text(texts.setdefault(name, text)) != normal_text(text):
-                    several.add(name)
-    if several:
-        notices.add(_TWO_TEXTS, several)
-        return None
-    return [{"id": name, "text": text} for name, text in texts.items()] or None
+        passages.add(query["id"], [Passage(_bare(name), text) for name, text in _named(query)])
+    passages.tell(notices)
+    return [_renamed(query, passages) for query in queries], passages.chunks()
+
+
+def _named(query: Record) -> Iterator[tuple[str, str | None]]:
+    """The passages of a query, each with its id; a text is known of the ids that have texts beside them."""
+    for ids, texts in _PAIRS:
+        names = query.get(ids) or ()
+        yield from zip(names, query.get(texts) or [None] * len(names), strict=True)
+
+
+def _renamed(query: Record, passages: Passages) -> Record:
+    names = dict(zip((_bare(name) for name, _ in _named(query)), passages.ids(query["id"]), strict=True))
+
+    def known(name: str) -> str:
+        return names.get(_bare(name)) or (f"{query['id']}/{_bare(name)}" if passages.local else name)
+
+    kept = {key: value for key, value in query.items() if key not in [texts for _, texts in _PAIRS]}
+    for key in (*ID_KEYS, "expected_chunk_ids", "expected_citations"):
+        if key in kept:
+            kept[key] = [known(name) for name in kept[key]]
+    if "relevance" in kept:
+        kept["relevance"] = {known(name): grade for name, grade in kept["relevance"].items()}
+    return kept
+
+
+def _is_place(name: str) -> bool:
+    return POSITION.fullmatch(name) is not None
+
+
+def _bare(name: str) -> str:
+    """The number of a place, any other name as it is."""
+    place = POSITION.fullmatch(name)
+    return place[1] if place else name
+
+
+def _without_places(query: Record, notices: Notices) -> Record:
+    wrong = [key for key in ID_KEYS if any(_is_place(name) for name in query.get(key) or ())]
+    notices.add(_PLACES, [f"{key} of query {query['id']}" for key in wrong])
+    return {key: value for key, value in query.items() if key not in wrong}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,10 +9,10 @@ from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import quoted
+from rag_titan.evaluation.importers.passage_rows import POSITION
 
 Record = dict[str, Any]
 
-_POSITION = re.compile(r"\[\s*(\d{1,6})\s*\]")
 _KINDS = ("retrieved", "reranked")
 
 _STRANGE_TEXTS = "logged texts that are no chunk's, which got an id of their own: {ids}."
@@ -56,7 +55,7 @@ def with_chunk_ids(records: Sequence[Record], corpus: Corpus, notices: Notices) 
 def _without_positions(record: Record, notices: Notices) -> Record:
     for key in (*(f"{kind}_ids" for kind in _KINDS), "context_ids"):
         ids = record.get(key)
-        if ids and any(_POSITION.fullmatch(name) for name in ids):
+        if ids and any(POSITION.fullmatch(name) for name in ids):
             notices.add(_NOT_IDS, [f"{key} of query {record['id']}"])
             del record[key]
     return record
@@ -101,7 +100,7 @@ def _cited(record: Record, corpus: Corpus, notices: Notices) -> Record:
     if not citations:
         return record
     context = record.get("context_ids")
-    marks = [_POSITION.fullmatch(mark.strip()) for mark in citations]
+    marks = [POSITION.fullmatch(mark.strip()) for mark in citations]
     positions = [int(mark[1]) if mark else None for mark in marks]
     if context and all(_is_position(mark, record, corpus, len(context)) for mark in citations):
         positions = [int(mark) for mark in citations]

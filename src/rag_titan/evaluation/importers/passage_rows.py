@@ -1,0 +1,159 @@
+"""Logs with one row a passage: the rows of one request become one record."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rag_titan.evaluation.data.cleaning import cleaners_of
+from rag_titan.evaluation.data.normal import question_key
+from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.plain import plain
+from rag_titan.evaluation.data.records import Query
+
+# The lists of which a row may hold one element; those of one group stand side by side.
+_GROUPS = (
+    ("retrieved_ids", "retrieved_scores", "retrieved_texts"),
+    ("reranked_ids", "reranked_texts"),
+    ("context_ids",),
+    ("citations",),
+)
+PASSAGE_KEYS = tuple(key for group in _GROUPS for key in group)
+ID_KEYS = ("retrieved_ids", "reranked_ids", "context_ids", "citations")
+POSITION = re.compile(r"\s*\[\s*(\d{1,6})\s*\]\s*")
+"""A passage that is named by its place, as "[2]"; never an id."""
+
+_SCORES = "retrieved_scores"
+_OF_REQUEST = ("timestamp", "answer")  # two requests differ in one of them
+
+_BY_PASSAGE = (
+    "{name}: has one row a passage; {rows} rows became {records} records, one of the rows with the same id (else "
+    "question) whose timestamps and answers do not differ."
+)
+_DIFFER = "the rows of one question differ in {key}, of which the first was kept: {{ids}}."
+
+
+@dataclass(frozen=True)
+class Row:
+    """A record as it was read, its single passages as lists; `passage` tells that there were any."""
+
+    where: str
+    values: dict[str, Any]
+    passage: bool
+
+    @classmethod
+    def of(cls, where: str, values: dict[str, Any]) -> Row:
+        """From a record whose lists may be single values.
+
+        >>> Row.of("row 2", {"id": 1, "retrieved_ids": "c7", "retrieved_scores": "0.5"}).values
+        {'id': 1, 'retrieved_ids': ['c7'], 'retrieved_scores': [0.5]}
+        """
+        if isinstance(values.get(_SCORES), str):
+            values = {**values, _SCORES: _number(values[_SCORES])}
+        single = {key for key in PASSAGE_KEYS if _is_single(values.get(key))}
+        return cls(where, {k: [v] if k in single else v for k, v in values.items()}, bool(single))
+
+
+def _number(cell: str) -> Any:
+    """The number in the cell of a sheet; a text that is none stays, to be complained of."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def _is_single(value: Any) -> bool:
+    value = plain(value)
+    return isinstance(value, str | int | float) and not isinstance(value, bool) and not is_nan(value)
+
+
+def is_nan(value: Any) -> bool:
+    """True for NaN, which tables write into a cell without a value."""
+    return isinstance(value, float) and math.isnan(value)
+
+
+@dataclass
+class _Request:
+    """The rows of one request, and what they have said so far of when it was and what was answered."""
+
+    rows: list[Row] = field(default_factory=list)
+    said: dict[str, Any] = field(default_factory=dict)
+
+    def may_have(self, row: Row) -> bool:
+        """True where nothing that the row says is contradicted."""
+        said = _said(row.values)
+        return all(self.said.get(key, value) == value for key, value in said.items())
+
+    def add(self, row: Row) -> None:
+        """Take the row in."""
+        self.rows.append(row)
+        self.said = {**_said(row.values), **self.said}
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: plain(values.get(key)) for key in _OF_REQUEST}
+    return {key: value for key, value in found.items() if value is not None and not is_nan(value)}
+
+
+def joined(rows: list[Row], name: str, notices: Notices) -> list[Row]:
+    """The records of the rows, in the order of their first rows, the lists in the order of the rows.
+
+    A row belongs to the request of the same id (else question) that had a row last and that it does not contradict: a
+    row without an answer, as all but the first often are, goes with the one before. Records whose lists are lists
+    already stay alone.
+
+    >>> rows = [Row.of(str(i), {"id": 1, "retrieved_ids": name}) for i, name in enumerate(("c3", "c1"))]
+    >>> joined(rows, "log.csv", Notices())[0].values
+    {'id': 1, 'retrieved_ids': ['c3', 'c1']}
+    """
+    requests: list[_Request] = []
+    last: dict[Hashable, list[_Request]] = {}  # those of the same id, the one that had a row last at the end
+    for row in rows:
+        whole = any(isinstance(row.values.get(key), list) for key in PASSAGE_KEYS) and not row.passage
+        key = _key(row.values)
+        same = [] if whole or key is None else last.setdefault(key, [])
+        request = next((request for request in reversed(same) if request.may_have(row)), None)
+        if request is None:
+            request = _Request()
+            requests.append(request)
+        else:
+            same.remove(request)
+        same.append(request)
+        request.add(row)
+    notices.add(_BY_PASSAGE.format(name=name, rows=len(rows), records=len(requests)))
+    return [_merged(request.rows, notices) for request in requests]
+
+
+def _key(values: Mapping[str, Any]) -> Hashable | None:
+    """What the rows of one request have in common; None where nothing tells."""
+    name, question = values.get("id"), values.get("question")
+    if name is not None and not is_nan(name):
+        return "id", str(name)
+    return ("question", question_key(question)) if isinstance(question, str) else None
+
+
+def _merged(rows: list[Row], notices: Notices) -> Row:
+    if len(rows) == 1:
+        return rows[0]
+    values: dict[str, Any] = {}
+    for row in rows:
+        for key, value in row.values.items():
+            known = values.setdefault(key, value)
+            if known is None or is_nan(known):
+                values[key] = value
+            elif not (value is None or is_nan(value)) and known != value and key in _told():
+                notices.add(_DIFFER.format(key=key), [rows[0].where])
+    for group in _GROUPS:
+        there = [row.values for row in rows if any(row.values.get(key) for key in group)]
+        for key in group:
+            if any(row.get(key) for row in there):
+                values[key] = [item for row in there for item in (row.get(key) or [None])]
+    return Row(rows[0].where, values, passage=True)
+
+
+def _told() -> set[str]:
+    """The keys in which the rows of one request should agree."""
+    return set(cleaners_of(Query)) - set(PASSAGE_KEYS)
