@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -108,8 +110,9 @@ def test_a_function_that_hangs_is_given_up_and_the_others_are_answered(stop: thr
     }  # fmt: skip
 
 
-def test_a_coroutine_that_hangs_is_cancelled() -> None:
-    ended = threading.Event()
+@pytest.mark.parametrize("is_function", [False, True])
+def test_a_coroutine_that_hangs_is_cancelled_at_once(is_function: bool) -> None:
+    ended = asyncio.Event()
 
     async def ask(question: str) -> str:
         if question == "b":
@@ -117,11 +120,22 @@ def test_a_coroutine_that_hangs_is_cancelled() -> None:
                 await asyncio.Event().wait()
             finally:
                 ended.set()
+        if question == "c":
+            await ended.wait()
         return question
 
-    got = asked(["a", "b", "c"], ask, timeout=SHORT, concurrency=1)
-    assert got == {"a": "a", "b": "time-out after 0.5 s", "c": "c"}
-    assert ended.wait(LONG)
+    got = asked(["a", "b", "c"], (lambda question: ask(question)) if is_function else ask, timeout=1.0, concurrency=1)
+    assert got == {"a": "a", "b": "time-out after 1 s", "c": "c"}
+
+
+def test_a_function_that_hangs_does_not_keep_the_process() -> None:
+    code = (
+        "import threading\nfrom rag_titan.evaluation.preparation.asking import Pace, replies\n"
+        "ask = lambda question: threading.Event().wait()\n"
+        "assert [r.error for r in replies(['a'], ask, Pace(timeout=0.1))] == ['time-out after 0.1 s']"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_coroutine_that_blocks_its_loop_stops_nothing_but_itself(
