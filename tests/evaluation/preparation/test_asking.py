@@ -63,6 +63,26 @@ def test_what_has_to_be_closed_is_closed() -> None:
     assert app.closed
 
 
+def test_what_has_to_be_opened_is_in_no_time_that_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+
+    class Opened(Louder):
+        async def aopen(self) -> None:
+            events.append("open")
+
+        async def __call__(self, question: str) -> str:
+            events.append("call")
+            return question
+
+    def clock() -> float:
+        events.append("clock")
+        return 0.0
+
+    monkeypatch.setattr(asking.time, "perf_counter", clock)
+    asked(["a"], Opened())
+    assert events[:4] == ["open", "clock", "call", "clock"]
+
+
 def test_without_questions_nothing_is_asked() -> None:
     assert asked([], lambda question: 1 / 0) == {}
 

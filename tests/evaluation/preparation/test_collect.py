@@ -198,6 +198,11 @@ def test_an_output_that_cannot_be_is_refused_before_anything_is_asked(tmp_path: 
         collect_answers(file, app, output=tmp_path / "folder")
     with pytest.raises(SettingsError, match="must be a file that can be written"):
         collect_answers(file, app, output=file / "x.jsonl")
+    for fresh in (False, True):
+        with pytest.raises(
+            SettingsError, match="output: must not take the place of records that another command wrote"
+        ):
+            collect_answers(golden(2), app, output=tmp_path, fresh=fresh)
     assert (app.asked, file.read_bytes()) == ([], before)
 
 

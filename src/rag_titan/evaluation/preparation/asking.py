@@ -138,9 +138,10 @@ class _Run:
 def replies(questions: Sequence[str], ask: Ask, pace: Pace) -> Iterator[Reply]:
     """Every question once, those that fail again as often as `pace` says; each reply as soon as it is there.
 
-    `ask` takes a question and returns anything; it may be a coroutine function, or return something to await. If it has
-    a method `aclose`, that is awaited at the end. Whoever stops iterating stops the run; what then still runs is
-    cancelled or left behind. No new question is asked before the reply at hand was taken.
+    `ask` takes a question and returns anything; it may be a coroutine function, or return something to await. An object
+    may have `aopen`, awaited before each call and in no time that is measured, and `aclose`, awaited at the end. Whoever
+    stops iterating stops the run; what then still runs is cancelled or left behind. No new question is asked before the
+    reply at hand was taken.
 
     >>> sorted((reply.place, reply.value) for reply in replies(["a", "b"], str.upper, Pace()))
     [(0, 'A'), (1, 'B')]
@@ -309,6 +310,9 @@ class _Calls:
 
 
 async def _timed(ask: Ask, question: str) -> tuple[Any, float]:
+    aopen = getattr(ask, "aopen", None)
+    if aopen is not None:
+        await aopen()
     begin = time.perf_counter()
     value = await _guarded(ask(question))
     return value, time.perf_counter() - begin

@@ -159,6 +159,9 @@ class _Collection:
             raise SettingsError(f"output: must not be the golden file, got {file} as both. Choose another name.")
         if file.is_dir():
             raise SettingsError(f"output: must be a file, got the folder {file}. Choose another name.")
+        if file.exists() and not journal_file(file).exists():
+            rule = "must not take the place of records that another command wrote"
+            raise SettingsError(f"output: {rule}, got {file}. Choose another name, or remove it.")
         settings = {**_identity(ask), "map": self.responses.spelled}
         with Journal(journal_file(file), settings, fresh=fresh) as journal:
             collected = self.through(ask, journal)

@@ -76,16 +76,9 @@ class HttpApp:
     async def __call__(self, question: str) -> Any:
         """The JSON value that the app answers; AppError says why there is none."""
         httpx = _httpx()
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                timeout=None,  # the whole call has one, kept by who calls
-                trust_env=not self._local,
-                follow_redirects=False,
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=None),
-                headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "rag-titan"},
-            )
+        client = await self._opened()
         try:
-            status, body = await self._answer(self._client, self._built(self._client, question))
+            status, body = await self._answer(client, self._built(client, question))
         except httpx.HTTPError as error:
             raise AppError(self._clean(_failure(error)), again=True) from None
         except (httpx.InvalidURL, ValueError) as error:  # of a redirect
@@ -94,6 +87,22 @@ class HttpApp:
         if not 200 <= status < 300:
             raise AppError(self._clean(f"HTTP {status}{_excerpt(text)}"), again=status in _AGAIN)
         return self._value(body)
+
+    async def aopen(self) -> None:
+        """Make what asks, which takes longer than many an answer and is none of its time."""
+        await self._opened()
+
+    async def _opened(self) -> httpx.AsyncClient:
+        if self._client is None:
+            library = _httpx()
+            self._client = library.AsyncClient(
+                timeout=None,  # the whole call has one, kept by who calls
+                trust_env=not self._local,
+                follow_redirects=False,
+                limits=library.Limits(max_connections=None, max_keepalive_connections=None),
+                headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "rag-titan"},
+            )
+        return self._client
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -256,8 +265,8 @@ def _failure(error: Exception) -> str:
     httpx = _httpx()
     if isinstance(error, httpx.ConnectError):
         return f"no connection ({error})"
-    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
-        return f"the app cut the connection ({error or type(error).__name__})"
+    if isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError):
+        return f"the app cut the connection, or sent no HTTP ({str(error) or type(error).__name__})"
     if isinstance(error, httpx.DecodingError):
         return f"a response that cannot be unpacked ({error})"
     return type(error).__name__
