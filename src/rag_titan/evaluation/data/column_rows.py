@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import DecodeError, Raw
-from msgspec.json import decode
+from msgspec.json import decode, encode
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.columns import Columns
@@ -17,6 +17,8 @@ from rag_titan.evaluation.data.plain import Place, plain
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.sheet_cells import typed_cells
 from rag_titan.evaluation.data.source import Pairs, Source
+
+_REFUSED = (DecodeError, RecursionError)
 
 
 class ColumnRows:
@@ -93,15 +95,33 @@ class _MappedDecoder(RecordDecoder[Query]):
     def _from_json(self, raw: bytes | Raw, place: Place) -> Any:
         try:
             value = decode(raw)
-        except (DecodeError, RecursionError):
-            value = from_json(utf8(bytes(raw), place.where), place)
-        return self._clean(value, place)
+        except _REFUSED:
+            return self._clean(from_json(utf8(bytes(raw), place.where), place), place)
+        if not isinstance(value, dict):
+            return super()._clean(value, place)
+        mapped = self.tally.mapped(value)
+        typed = self._typed(mapped)
+        return self._explaining(mapped, place) if typed is None else typed
+
+    def _typed(self, mapped: dict[str, Any]) -> Any:
+        """The query, by way of the typed decoder; None where that refuses the record."""
+        data = encode(mapped)
+        for again in (True, False):
+            try:
+                return self._decoder.decode(data)
+            except _REFUSED:
+                if not (again and self._learn(mapped)):
+                    break
+        return None
 
     def _clean(self, value: Any, place: Place) -> Any:
         value = plain(value)
         if not isinstance(value, dict):
             return super()._clean(value, place)
-        mapped = self.tally.mapped(value)
+        return self._explaining(self.tally.mapped(value), place)
+
+    def _explaining(self, mapped: dict[str, Any], place: Place) -> Any:
+        """The query, by way of the cleaner, which says what is wrong."""
         cells = typed_cells(Query, mapped) if self._sheet else records_of(Query, [mapped])[0]
         try:
             return super()._clean(cells, place)

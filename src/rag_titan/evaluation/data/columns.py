@@ -114,10 +114,12 @@ def _no_path(where: str, text: str, at: int) -> SettingsError:
 
 def _walk(value: Any, steps: tuple[str | int | Each, ...]) -> Any:
     for number, step in enumerate(steps):
-        value = _opened(value)
-        if isinstance(step, Each):
-            return _every(value, steps[number + 1 :])
-        value = _step(value, step)
+        if type(value) is dict and type(step) is str:  # nearly always
+            value = value.get(step)
+        elif isinstance(step, Each):
+            return _every(_opened(value), steps[number + 1 :])
+        else:
+            value = _step(_opened(value), step)
         if value is None:
             return None
     return value
@@ -156,6 +158,8 @@ def _times(value: Any, factor: float) -> Any:
 
 def _opened(value: Any) -> Any:
     """The value that a path goes into: plain, and read where it is a JSON text, as tables hold it."""
+    if type(value) in (dict, list):
+        return value
     value = plain(value)
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
