@@ -107,6 +107,12 @@ def test_broken_lines_are_named(folder: Path) -> None:
         assert part in said
 
 
+def test_qrels_without_names_and_with_a_byte_order_mark_are_read(folder: Path) -> None:
+    (folder / "qrels" / "test.tsv").write_text("\ufeffq1\td1\t1\r\n", encoding="utf-8")
+    [query] = import_run("beir", folder).queries
+    assert (query["id"], query["relevance"]) == ("q1", {"d1": 1.0})
+
+
 def test_half_a_character_can_be_written(folder: Path) -> None:
     (folder / "corpus.jsonl").write_text('{"_id": "d1", "text": "cut \\ud83d", "metadata": {"a": NaN}}\n')
     imported = import_run("beir", folder)

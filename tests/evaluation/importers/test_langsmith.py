@@ -81,6 +81,16 @@ def test_every_form_is_the_same(tmp_path: Path) -> None:
         assert [{**query, "id": "t1"} for query in found] == wanted, name
 
 
+def test_zero_tokens_of_a_run_that_calls_no_model_say_nothing(tmp_path: Path) -> None:
+    root, find, ask = trace()
+    root |= {"total_tokens": 0, "completion_tokens": 0, "total_cost": None}
+    ask |= {"outputs": {"generations": [[{"text": "25 days."}]], "llm_output": {"token_usage": {"total_tokens": 70}}}}
+    del ask["total_tokens"]
+    [query] = imported(tmp_path, [root, find, ask]).queries
+    assert query["total_tokens"] == 70.0
+    assert not {"output_tokens", "cost_usd"} & query.keys()
+
+
 def test_documents_without_ids_are_texts(tmp_path: Path) -> None:
     [query] = imported(tmp_path, trace()).queries
     assert query["retrieved_texts"] == [document["page_content"] for document in DOCUMENTS]

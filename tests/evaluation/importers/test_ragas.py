@@ -87,6 +87,11 @@ def test_what_numpy_writes_is_read_back(texts: list[str]) -> None:
     assert _python_list(f"[{' '.join(map(repr, texts))}]") == texts
 
 
+def test_what_nobody_writes_stays_a_text() -> None:
+    assert _python_list("['a', 'b' 'c']") is None
+    assert _python_list("['a', [1]]") is None
+
+
 @pytest.mark.parquet
 def test_parquet_is_read(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -142,6 +147,13 @@ def test_of_a_conversation_the_last_turn_counts(tmp_path: Path) -> None:
     assert (record["question"], record["answer"]) == ("How long is leave?", "25 days.")
     assert record["ragas"]["messages"] == turns
     assert result.notices.texts() == ["of conversations the last question and its answer were kept: 1."]
+
+
+def test_a_last_question_without_an_answer_gets_none(tmp_path: Path) -> None:
+    turns = [{"content": "Hi", "role": "user"}, {"content": "Hello", "role": "assistant"},
+             {"content": "How long is leave?", "role": "user"}]  # fmt: skip
+    [record] = imported(tmp_path, "s.json", [{"user_input": turns}]).queries
+    assert (record["question"], record.get("answer")) == ("How long is leave?", None)
 
 
 def test_what_is_not_given_stays_out(tmp_path: Path) -> None:
