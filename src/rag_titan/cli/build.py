@@ -57,14 +57,14 @@ def build(
     from rag_titan.evaluation import build_dataset
 
     inputs = {"--logs": logs, "--golden": golden, "--chunks": chunks, "--documents": documents, "--config": config}
-    check_folder(output, inputs)
+    check_folder(output, inputs.items())
     columns = columns_of(read_config(config, Path()))
     try:
         built = build_dataset(logs, golden, chunks, documents, columns)
     except NothingMatchedError as error:
         complain(str(error))
         raise typer.Exit(UNMEASURED) from None
-    check_strangers(output, [f"{name}.jsonl" for name in built])
+    check_strangers(output, built, beside=("embeddings.npz", "dataset.json"))  # which belong to any queries
     files = built.write(output)
     say([*_matches(built), *what_to_know(built.notices), *_written(output, files)])
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 from rag_titan.cli.outputs import READ_IN_FOLDERS
 from rag_titan.cli.terminal import escaped
 from rag_titan.errors import SettingsError
-
-_BESIDE = ("embeddings.npz", "dataset.json")  # what is put there by other means, and belongs to any queries
 
 
 class Told(Protocol):
@@ -20,20 +18,24 @@ class Told(Protocol):
         """One text a kind."""
 
 
-def check_folder(output: Path, inputs: Mapping[str, Path | None]) -> None:
-    """Raises SettingsError where the folder is none, or where an input ({option: path}) would be written over."""
+def check_folder(output: Path, inputs: Iterable[tuple[str, Path | None]]) -> None:
+    """Raises SettingsError where the folder is none, or where an input (what it is, its path) would be written over."""
     if output.exists() and not output.is_dir():
         raise SettingsError(f"--output: must be a folder, got the file {output}. Choose another name.")
     target = output.resolve()
-    for option, path in inputs.items():
+    for what, path in inputs:
         place = path.resolve() if path is not None else None
         if place is not None and (place == target or (place.parent == target and _read_by_evaluate(place.name))):
-            raise SettingsError(f"--output: must not hold {option} {path}, got {output}. Choose another folder.")
+            raise SettingsError(f"--output: must not hold {what} {path}, got {output}. Choose another folder.")
 
 
-def check_strangers(output: Path, written: Iterable[str]) -> None:
-    """Raises SettingsError where an evaluation of the folder would read files beside those that are written."""
-    kept = {*written, *_BESIDE}
+def check_strangers(output: Path, inputs: Iterable[str], beside: Collection[str] = ()) -> None:
+    """Raises SettingsError where an evaluation of the folder would read files that are not written now.
+
+    inputs  the inputs of an evaluation that are written, each as NAME.jsonl
+    beside  files that may stand there all the same
+    """
+    kept = {*(f"{name}.jsonl" for name in inputs), *beside}
     there = sorted(path.name for path in output.iterdir()) if output.is_dir() else []
     strange = [name for name in there if _read_by_evaluate(name) and name not in kept]
     if strange:

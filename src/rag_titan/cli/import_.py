@@ -11,10 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from rag_titan.cli.dataset_folder import check_folder, check_strangers, what_to_know
 from rag_titan.cli.outcome import FINE, UNMEASURED
-from rag_titan.cli.outputs import READ_IN_FOLDERS
 from rag_titan.cli.terminal import escaped, say
-from rag_titan.errors import SettingsError
 from rag_titan.evaluation import IMPORT_FORMATS, Imported, RAGEvaluator, import_run
 from rag_titan.evaluation.catalogue import values_of
 
@@ -43,12 +42,13 @@ def import_(format: FormatName, sources: Sources, output: Output, list_: List = 
     It says what was read, what was left out and why, and what can be measured. Exit codes: 0 fine, 2 bad input,
     3 nothing in it can be scored.
     """
-    _check_folder(output, sources)
+    check_folder(output, (("the source", source) for source in sources))
     imported = import_run(format, *sources, **{name: value for name, value in options.items() if value})
-    _check_strangers(output, imported)
+    parts = {"queries": imported.queries, "chunks": imported.chunks, "documents": imported.documents}
+    check_strangers(output, [name for name, part in parts.items() if part is not None])
     measured = _measured(imported)
     files = imported.write(output)
-    say([*_read(format, imported), *_notices(imported), *_measurable(measured)])
+    say([*_read(format, imported), *what_to_know(imported.notices), *_measurable(measured)])
     say([f"Written: {', '.join(escaped(file) for file in files)}", *_next(output, _preset(format), bool(measured))])
     raise typer.Exit(FINE if measured else UNMEASURED)
 
@@ -87,35 +87,6 @@ def _formats() -> Iterator[str]:
             yield f"    --{option.name.replace('_', '-')}: {option.meaning}"
 
 
-# --- what must not be written over ------------------------------------------------------------------------------------
-
-
-def _check_folder(output: Path, sources: Sequence[Path]) -> None:
-    """Raises SettingsError where the folder is a file, or where an import would write over what it reads."""
-    if output.exists() and not output.is_dir():
-        raise SettingsError(f"--output: must be a folder, got the file {output}. Choose another name.")
-    target = output.resolve()
-    for source in sources:
-        place = source.resolve()
-        if target == place or (place.parent == target and _read_by_evaluate(place.name)):
-            raise SettingsError(f"--output: must not hold the source {source}, got {output}. Choose another folder.")
-
-
-def _check_strangers(output: Path, imported: Imported) -> None:
-    """Raises SettingsError where an evaluation of the folder would read files that this import does not write."""
-    parts = {"queries": imported.queries, "chunks": imported.chunks, "documents": imported.documents}
-    written = {f"{name}.jsonl" for name, part in parts.items() if part is not None}
-    there = sorted(path.name for path in output.iterdir()) if output.is_dir() else []
-    strange = [name for name in there if _read_by_evaluate(name) and name not in written]
-    if strange:
-        rule = f"must hold no data of another source, got {', '.join(strange)}. Remove it, or choose another folder."
-        raise SettingsError(f"--output: {output}: {rule}")
-
-
-def _read_by_evaluate(name: str) -> bool:
-    return name.partition(".")[0] in READ_IN_FOLDERS and "." in name
-
-
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
@@ -135,13 +106,6 @@ def _read(name: str, imported: Imported) -> Iterator[str]:
             total = len(records)
             texts = [escaped(key) if n == total else f"{escaped(key)} ({n:,})" for key, n in keys.items()]
             yield from _wrapped(f"{what} have", texts)
-
-
-def _notices(imported: Imported) -> Iterator[str]:
-    texts = imported.notices.texts()
-    if texts:
-        yield "What to know:"
-        yield from (f"  - {escaped(text)}" for text in texts)
 
 
 def _measurable(measured: Mapping[str, Any]) -> Iterator[str]:

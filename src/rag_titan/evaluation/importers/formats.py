@@ -138,6 +138,13 @@ FORMATS: tuple[Format, ...] = (
         "spans.jsonl",
         (Option("document_id", "the key of the documents' metadata that holds chunk ids, where documents have no id"),),
     ),
+    Format(
+        "table",
+        "table",
+        "a log or result of any columns, also one row a passage: CSV, Parquet, JSON Lines, JSON, a workbook",
+        "log.csv --columns retrieved_ids=docs[].id",
+        (Option("columns", "KEY=PATH: where a key of a question stands; the column of that name", many=True),),
+    ),
 )  # fmt: skip
 """Every format, in the order of the help page."""
 
