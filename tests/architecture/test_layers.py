@@ -41,6 +41,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "rensa": (f"{FACE}.preparation.duplicates",),
     "openpyxl": (f"{FACE}.data.sheets",),
     "httpx": (f"{FACE}.preparation.collect_http",),
+    "anyio": (f"{FACE}.preparation.collect_http",),  # comes with httpx
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
 }

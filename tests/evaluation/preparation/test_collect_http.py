@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import subprocess
 import sys
 from typing import Any
 
@@ -38,6 +39,25 @@ def test_a_question_is_posted_as_json_and_the_answer_read() -> None:
         assert reply.latency_ms is not None
         assert [(r.command, r.path, r.body) for r in app.requests] == [("POST", "/ask", {"question": "how “long”?"})]
         assert app.requests[0].headers["content-type"] == "application/json"
+
+
+def test_loading_the_client_is_in_the_time_of_no_question() -> None:
+    code = """
+import asyncio, sys
+from rag_titan.evaluation import HttpApp
+async def main():
+    app = HttpApp({url!r})
+    await app.aopen()
+    before = set(sys.modules)
+    await app("q?")
+    await app.aclose()
+    sys.stdout.write(" ".join(sorted(set(sys.modules) - before)))
+asyncio.run(main())
+"""
+    with serving(echo) as app:
+        command = [sys.executable, "-c", code.format(url=app.url)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stderr, "anyio" in done.stdout, "httpcore" in done.stdout) == ("", False, False)
 
 
 def test_a_question_cannot_change_the_form_of_the_request() -> None:

@@ -139,7 +139,7 @@ def replies(questions: Sequence[str], ask: Ask, pace: Pace) -> Iterator[Reply]:
     """Every question once, those that fail again as often as `pace` says; each reply as soon as it is there.
 
     `ask` takes a question and returns anything; it may be a coroutine function, or return something to await. An object
-    may have `aopen`, awaited before each call and in no time that is measured, and `aclose`, awaited at the end. Whoever
+    may have `aopen`, awaited before each call, in no time that is measured, and `aclose`, awaited at the end. Whoever
     stops iterating stops the run; what then still runs is cancelled or left behind. No new question is asked before the
     reply at hand was taken.
 

@@ -94,7 +94,10 @@ class HttpApp:
 
     async def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
+            import anyio  # comes with httpx, which would load it with the first request and in its time
+
             library = _httpx()
+            await anyio.sleep(0)
             self._client = library.AsyncClient(
                 timeout=None,  # the whole call has one, kept by who calls
                 trust_env=not self._local,
