@@ -135,6 +135,14 @@ def test_what_cannot_be_read_is_named_and_the_rest_kept(tmp_path: Path) -> None:
     assert "cases.jsonl line 4 (" in said
 
 
+def test_a_list_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    result = imported(tmp_path, json.dumps([CASE, CASE])[:-30])
+    assert result.queries == [RECORD]
+    assert "run.json: is cut off" in result.notices.texts()[0]
+    with pytest.raises(DatasetError, match=r"cut off|ends in the middle"):
+        imported(tmp_path, json.dumps({"testCases": [CASE]})[:-30])
+
+
 def test_conversations_are_left_out_and_counted(tmp_path: Path) -> None:
     result = imported(tmp_path, {"testCases": [CASE], "conversationalTestCases": [{}, {}]})
     assert result.notices.texts() == ["conversational test cases were left out: conversationalTestCases (2)."]

@@ -176,6 +176,12 @@ def test_what_cannot_be_read_is_named_and_the_rest_kept(tmp_path: Path) -> None:
         assert part in said
 
 
+def test_a_list_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    result = imported(tmp_path, "s.json", json.dumps([SAMPLE, SAMPLE])[:-30])
+    assert [ordered(record) for record in result.queries] == [ordered(RECORD)]
+    assert "s.json: is cut off" in result.notices.texts()[0]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "rule"),
     [

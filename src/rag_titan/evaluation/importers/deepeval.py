@@ -14,7 +14,7 @@ from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place, shown
 from rag_titan.evaluation.data.source import Source, form_of
 from rag_titan.evaluation.importers.imported import Imported, Record
-from rag_titan.evaluation.importers.parsing import json_value
+from rag_titan.evaluation.importers.parsing import json_value, records_before
 from rag_titan.evaluation.importers.span_attributes import number
 from rag_titan.evaluation.importers.spans import Span, spans_of
 from rag_titan.evaluation.importers.traces import imported_spans
@@ -70,7 +70,11 @@ def _cases(file: File, notices: Notices) -> Iterator[tuple[str, Case]]:
     if form_of(file) != "json":
         yield from Source.of_file(file).records(notices)
         return
-    value = json_value(file.path)
+    try:
+        value = json_value(file.path)
+    except DatasetError as error:
+        yield from records_before(error, file, notices)
+        return
     for key in _RUNS:
         value = value[key] if isinstance(value, dict) and isinstance(value.get(key), dict) else value
     if isinstance(value, list):

@@ -13,6 +13,7 @@ from rag_titan.evaluation.data.cleaning import build, clean_fields
 from rag_titan.evaluation.data.files import File, decoded, read_json
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place, plain, shown
+from rag_titan.evaluation.importers.json_values import json_records
 
 T = TypeVar("T", bound=Struct)
 
@@ -31,6 +32,20 @@ def json_value(path: Path) -> dict[str, Any] | list[Any]:
     if isinstance(value, list):
         return [decoded(part, f"{file.name}[{i}]") for i, part in enumerate(value)]
     return {key: decoded(part, f"{file.name}: {key}") for key, part in value.items()}
+
+
+def records_before(error: DatasetError, file: File, notices: Notices) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects in a JSON list before the place where the file is cut off or broken, each with its place.
+
+    Raises the error about that place where there are none.
+    """
+    found = False
+    for place, record in json_records(file, notices):
+        if isinstance(record, dict):
+            found = True
+            yield f"{file.name} {place}", record
+    if not found:
+        raise error
 
 
 def readable(record: type[T], values: Iterable[tuple[str, Any]], notices: Notices) -> Iterator[tuple[str, T]]:

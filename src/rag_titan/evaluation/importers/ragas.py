@@ -16,7 +16,7 @@ from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place, plain, shown
 from rag_titan.evaluation.data.source import Source, form_of
 from rag_titan.evaluation.importers.imported import Imported, Record
-from rag_titan.evaluation.importers.parsing import json_value
+from rag_titan.evaluation.importers.parsing import json_value, records_before
 from rag_titan.evaluation.importers.passages import Passage, Passages
 from rag_titan.evaluation.importers.span_texts import answer_in, question_in
 
@@ -66,10 +66,15 @@ def read(sources: Sequence[Path], context: str | None = None) -> Imported:
 
 def _samples(file: File, notices: Notices) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The samples of a file, each with its place."""
-    if form_of(file) == "json":
-        yield from _of_json(file, json_value(file.path), notices)
-    else:
+    if form_of(file) != "json":
         yield from Source.of_file(file).records(notices)
+        return
+    try:
+        value = json_value(file.path)
+    except DatasetError as error:
+        yield from records_before(error, file, notices)
+    else:
+        yield from _of_json(file, value, notices)
 
 
 def _of_json(file: File, value: Any, notices: Notices) -> Iterator[tuple[str, Mapping[str, Any]]]:
