@@ -110,7 +110,7 @@ def test_a_trial_is_found_from_above_and_within(tmp_path: Path, number: str, sou
 
 
 def test_the_latest_trial_counts(tmp_path: Path) -> None:
-    project(tmp_path)
+    project(tmp_path, "9")
     project(tmp_path, "10")
     write(tmp_path / "10" / "answer" / "generator" / "best_0.parquet", ASKED | {"generated_texts": ["new", "new"]})
     assert read([tmp_path]).queries[0]["answer"] == "new"
@@ -214,6 +214,13 @@ def test_without_a_corpus_the_returned_passages_are_the_chunks(tmp_path: Path) -
     got = read([tmp_path])
     assert {chunk["id"] for chunk in got.chunks or ()} == {"d1", "d2", "d3"}
     assert any("no corpus was found" in text for text in got.notices.texts())
+
+
+def test_the_corpus_that_knows_most_passages_is_taken(tmp_path: Path) -> None:
+    project(tmp_path)
+    write(tmp_path / "data" / "another.parquet", {"doc_id": ["d1", "x"], "contents": ["Other.", "Strange."]})
+    got = read([tmp_path])
+    assert [chunk["text"] for chunk in got.chunks or ()] == list(TEXTS.values())
 
 
 def test_what_is_broken_beside_the_run_costs_nothing_else(tmp_path: Path) -> None:

@@ -77,6 +77,7 @@ def test_further_columns_stay_and_oddities_are_told(tmp_path: Path) -> None:
     rows = "a,When?,1,[1],Seven.,One,250\na,Where?,1,[1],Nine.,Two,\n,,1,[1],Lost.,,\n"
     got = imported(tmp_path, head + rows)
     assert got.queries[0]["latency"] == "250"
+    assert (got.queries[0]["question"], got.queries[0]["answer"]) == ("When?", "One")
     assert got.queries[0]["retrieved_ids"] == ["a/1", "a/1.2"]
     text = " ".join(got.notices.texts())
     assert "several answers, and the first one counts: a." in text

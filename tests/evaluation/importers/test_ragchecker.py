@@ -133,6 +133,13 @@ def test_pairs_that_two_people_compared(tmp_path: Path) -> None:
     assert any("answers that several people compared stand once" in text for text in got.notices.texts())
 
 
+def test_another_answer_under_the_same_name_is_left_out(tmp_path: Path) -> None:
+    got = imported(tmp_path, [pair(0, "At seven.", "At nine.", 2), pair(0, "At ten.", "At nine.", 1)])
+    assert [query["answer"] for query in got.queries] == ["At seven.", "At nine."]
+    assert [len(query["comparisons"]) for query in got.queries] == [1, 2]
+    assert "an id that came before was left out with its record: pools/0/alpha." in got.notices.texts()
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
