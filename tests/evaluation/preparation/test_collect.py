@@ -344,6 +344,18 @@ def test_a_pipeline_must_give_a_vector_for_each_text() -> None:
         collect_dataset(Short(), [], QUESTIONS, include_embeddings=True)
 
 
+@pytest.mark.parametrize("index", [None, ["c1"], {"chunks": CHUNKS}, {"chunks": None, "documents": {}}])
+def test_a_pipeline_must_give_chunks_and_documents(index: Any) -> None:
+    class Bare(Fake):
+        def index(self, files: Any) -> Any:
+            return index
+
+    with pytest.raises(
+        DatasetError, match=r'^pipeline\.index: must return {"chunks": \.\.\., "documents": \.\.\.}, got '
+    ):
+        collect_dataset(Bare(), [], QUESTIONS)
+
+
 def test_chunks_that_break_a_rule_are_refused_before_anything_is_asked() -> None:
     class Twice(Fake):
         def index(self, files: Any) -> Mapping[str, Any]:

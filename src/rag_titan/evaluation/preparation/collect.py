@@ -19,7 +19,8 @@ from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.dataset import dataset_from
 from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place
+from rag_titan.evaluation.data.plain import Place, keys_of, shown
+from rag_titan.evaluation.data.records import Chunk
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
 from rag_titan.evaluation.preparation.gold_chunks import with_gold_chunks
 from rag_titan.evaluation.preparation.golden_files import read_golden
@@ -264,21 +265,30 @@ def collect_dataset(
         raise SettingsError("include_embeddings: must be False for a pipeline without a method embed, got True.")
     notices = notices if notices is not None else Notices()
     questions = _questions(golden, None, notices)
-    indexed = pipeline.index(files)
-    data = dataset_from(chunks=indexed["chunks"], documents=indexed["documents"])
-    corpus = Corpus(data["chunks"], Documents.of(data["documents"]), given=True)
-    questions = with_gold_chunks(questions, corpus, notices)
-    chunks: list[Record] = list(to_builtins(data["chunks"]))
-    known = {chunk["id"] for chunk in chunks}
+    index, chunks, documents = _indexed(pipeline, files)
+    corpus = Corpus(chunks, Documents.of(documents), given=True)
+    known = {chunk.id or "" for chunk in chunks}
     queries = []
-    for record in questions:
+    for record in with_gold_chunks(questions, corpus, notices):
         queries.append({**record, **_asked(pipeline, record["question"], known)})
         if progress is not None:
             progress(len(queries))
-    dataset = {"chunks": chunks, "documents": data["documents"], "queries": queries}
+    records: list[Record] = list(to_builtins(chunks))
+    dataset: dict[str, Any] = {"chunks": records, "documents": documents, "queries": queries}
     if include_embeddings:
-        dataset["embeddings"] = _embedded(embed, chunks, questions, indexed.get("indexed_ids"))
+        dataset["embeddings"] = _embedded(embed, records, questions, index.get("indexed_ids"))
     return dataset
+
+
+def _indexed(pipeline: Pipeline, files: Any) -> tuple[Mapping[str, Any], tuple[Chunk, ...], dict[str, str]]:
+    """What the pipeline made of the files, and its chunks and documents, checked."""
+    index = pipeline.index(files)
+    for key in ("chunks", "documents"):
+        if not isinstance(index, Mapping) or index.get(key) is None:
+            got = keys_of(index) if isinstance(index, Mapping) else shown(index)
+            raise DatasetError("pipeline.index", f'must return {{"chunks": ..., "documents": ...}}, got {got}.')
+    data = dataset_from(chunks=index["chunks"], documents=index["documents"])
+    return index, data.chunks or (), data.documents or {}
 
 
 def _asked(pipeline: Pipeline, question: str, known: set[str]) -> Record:

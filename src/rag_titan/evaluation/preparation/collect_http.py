@@ -76,7 +76,7 @@ class HttpApp:
     async def __call__(self, question: str) -> Any:
         """The JSON value that the app answers; AppError says why there is none."""
         httpx = _httpx()
-        client = await self._opened()
+        client = self._opened()
         try:
             status, body = await self._answer(client, self._built(client, question))
         except httpx.HTTPError as error:
@@ -89,15 +89,15 @@ class HttpApp:
         return self._value(body)
 
     async def aopen(self) -> None:
-        """Make what asks, which takes longer than many an answer and is none of its time."""
-        await self._opened()
+        """Make the client and load what it needs, which takes longer than many an answer and is none of its time."""
+        import anyio  # comes with httpx, which would load this part of it with the first request
 
-    async def _opened(self) -> httpx.AsyncClient:
+        await anyio.sleep(0)
+        self._opened()
+
+    def _opened(self) -> httpx.AsyncClient:
         if self._client is None:
-            import anyio  # comes with httpx, which would load it with the first request and in its time
-
             library = _httpx()
-            await anyio.sleep(0)
             self._client = library.AsyncClient(
                 timeout=None,  # the whole call has one, kept by who calls
                 trust_env=not self._local,
