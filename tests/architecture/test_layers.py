@@ -33,14 +33,14 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 
 # Which modules may import a library that is not Python's own. What is not named here is imported nowhere.
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "numpy": (f"{FACE}.*",),
+    "numpy": (f"{FACE}.*", "rag_titan.models.embed", "rag_titan.pipeline.*"),
     "msgspec": (f"{FACE}.data.*", f"{FACE}.preparation.*", f"{FACE}.importers.*"),
     "rapidfuzz": (f"{FACE}.measures.text",),
     "pyarrow": (f"{FACE}.data.parquet", f"{FACE}.exports.per_query"),
     "pandas": (f"{FACE}.exports.per_query",),
     "rensa": (f"{FACE}.preparation.duplicates",),
     "openpyxl": (f"{FACE}.data.sheets",),
-    "httpx": (f"{FACE}.preparation.collect_http",),
+    "httpx": (f"{FACE}.preparation.collect_http", "rag_titan.models.transport"),
     "anyio": (f"{FACE}.preparation.collect_http",),  # comes with httpx
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
@@ -61,6 +61,9 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.cli.outcome", f"{FACE}.catalogue"): "asks whether a report holds any value at all",
     ("rag_titan.cli.schema", f"{FACE}.data.schema"): "prints it; nobody else needs it",
     ("rag_titan.cli.schema", f"{FACE}.reports.schema"): "prints it; nobody else needs it",
+    ("rag_titan.models.chat", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
+    ("rag_titan.models.options", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
+    ("rag_titan.models.transport", f"{FACE}.preparation.collect_http"): "means the same by this machine",
 }
 
 

@@ -16,6 +16,7 @@ NETWORK = ("socket", "ssl", "http", "urllib", "ftplib", "smtplib", "xmlrpc", "as
 ASKS_AN_APP = {  # what the user names, when the user asks for it
     "rag_titan.evaluation.preparation.collect_http": ("httpx", "socket"),
     "rag_titan.evaluation.preparation.asking": ("asyncio",),
+    "rag_titan.models.transport": ("httpx",),
 }
 
 
