@@ -73,6 +73,15 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Retrieved:
+    """What a search found, best first, and how long it took in ms; None for a question that was not embedded."""
+
+    found: list[Found]
+    search_ms: float
+    embedding_ms: float | None = None
+
+
+@dataclass(frozen=True)
 class Generated:
     """What a generator wrote from the chunks of the context.
 
@@ -127,7 +136,7 @@ class Store(Protocol):
 class Retriever(Protocol):
     """Question -> chunks."""
 
-    def retrieve(self, question: str, k: int) -> list[Found]:
+    def retrieve(self, question: str, k: int) -> Retrieved:
         """At most k chunks, best first."""
 
 
