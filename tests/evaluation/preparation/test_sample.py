@@ -129,6 +129,7 @@ def test_the_order_of_the_logs_does_not_matter(order: list[dict[str, Any]], by: 
     drawn = sample_queries(LOGS, size, by, seed=4)
     assert sample_queries(order, size, by, seed=4) == drawn
     assert len(drawn) == min(size, 20)
+    assert [item["id"] for item in drawn] == sorted({item["id"] for item in drawn})
 
 
 def test_a_template_item_has_empty_fields_for_a_person() -> None:
@@ -166,7 +167,7 @@ def test_a_question_is_sampled_once_and_the_other_times_are_told() -> None:
     logs = [
         {"id": "q3", "question": "How  many days?"},
         {"id": "q1", "question": " How many days?"},
-        {"id": "q2", "question": "How many days?"},
+        {"id": "q2", "question": "how many DAYS"},
         {"id": "q4", "question": "  "},
         {"id": "q5"},
     ]

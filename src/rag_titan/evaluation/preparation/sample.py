@@ -15,7 +15,7 @@ import msgspec
 
 from rag_titan.errors import DatasetError, SettingsError, nearest
 from rag_titan.evaluation.data.dataset import Dataset, dataset_from
-from rag_titan.evaluation.data.normal import normal_text
+from rag_titan.evaluation.data.normal import question_key
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import plain, shown
 from rag_titan.evaluation.data.read import open_dataset
@@ -81,8 +81,8 @@ def sample_queries(
     by       the name of a tag: every value of it in proportion to its questions, by largest remainders; queries without
              that tag are one more value
     seed     a whole number; the same seed gives the same template, whatever the order of the logs
-    notices  where it is told what cannot be sampled: queries without a question, and further copies of one (only white
-             space and Unicode form may differ), of which the one with the smallest id is taken
+    notices  where it is told what cannot be sampled: queries without a question, and further copies of one (case, white
+             space, Unicode form and punctuation at its end may differ), of which the one with the smallest id is taken
 
     Each item has id, question, the tags if the log has them, expected_evidence [], expected_answer "" and validated
     False, in the order of the ids; gold labels that the log has are kept. Raises DatasetError for bad records and where
@@ -183,7 +183,7 @@ def _different(queries: Any, notices: Notices) -> list[dict[str, Any]]:
     for batch in _logs(queries).queries.batches(_BATCH):
         notices.add(_NO_QUESTION, [query.id for query in batch if not (query.question or "").strip()])
         for query in batch:
-            text = normal_text(query.question or "")
+            text = question_key(query.question or "")
             if not text:
                 continue
             before = asked.get(text)
