@@ -45,6 +45,10 @@ def issues(documents: Any, **options: Any) -> Any:
     return profile_documents(documents, **{"min_words": 1, **options})["issues"]
 
 
+def test_a_document_with_just_the_least_words_is_not_tiny() -> None:
+    assert issues({"a": "one two three", "b": "one two"}, min_words=3, near_duplicate=None) == {"b": ["tiny"]}
+
+
 def test_the_first_copy_in_the_order_given_is_the_clean_one() -> None:
     assert issues({"b": WORDS, "a": WORDS, "c": WORDS}) == {"a": ["exact duplicate"], "c": ["exact duplicate"]}
 
