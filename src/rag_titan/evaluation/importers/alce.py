@@ -73,7 +73,7 @@ class _Run:
     name: str
     tags: dict[str, str]
     items: list[tuple[str, Any]]
-    shorter: str | None = None  # "summary" or "extraction" where the model read these
+    shorter: str = ""  # "summary" or "extraction" where the model read these
 
 
 def read(sources: Sequence[Path], *, dataset: str | None = None, system: str | None = None) -> Imported:
@@ -117,10 +117,10 @@ def read(sources: Sequence[Path], *, dataset: str | None = None, system: str | N
 
 
 def _runs(path: Path, several: bool, notices: Notices) -> Iterator[_Run]:
-    value = json_value(path)
+    value = json_value(path, notices)
     if isinstance(value, dict) and "data" in value:
         args = value.get("args")
-        shorter = args.get("use_shorter") if isinstance(args, dict) else None
+        shorter = str(args.get("use_shorter")) if isinstance(args, dict) else ""
         if isinstance(value.get("total_cost"), int | float):
             notices.add(_FIGURES, [f"{path.stem}: total_cost {value['total_cost']}"])
         items = list(items_of(value["data"], f"{path.name}: data", _RULE))
@@ -204,8 +204,8 @@ def _claims(item: Item) -> list[Record] | None:
     return claims or None
 
 
-def _passage(doc: Document, shorter: str | None) -> Passage:
-    text = {"summary": doc.summary, "extraction": doc.extraction}.get(shorter or "") or doc.text
+def _passage(doc: Document, shorter: str) -> Passage:
+    text = {"summary": doc.summary, "extraction": doc.extraction}.get(shorter) or doc.text
     return Passage(doc.id, text, {"title": doc.title} if doc.title else None)
 
 

@@ -7,6 +7,7 @@ gold, so that recall is the same where each group has one. https://github.com/Ma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -224,7 +225,7 @@ def _keep_figures(nodes: Sequence[Node], queries: dict[str, Record]) -> None:
         if len(node.rows) != len(queries) and not any("qid" in row for row in node.rows):
             continue
         for qid, row in zip(queries, node.rows, strict=False):
-            figures = {key: value for key, value in row.items() if isinstance(value, float)}
+            figures = {key: value for key, value in row.items() if isinstance(value, float) and isfinite(value)}
             named = figures if node.best else {f"{node.kind}.{key}": value for key, value in figures.items()}
             if named:
                 queries.get(str(row.get("qid", qid)), {}).setdefault("autorag", {}).update(named)

@@ -12,7 +12,7 @@ from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.files import File
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.parquet import parquet_cells
-from rag_titan.evaluation.data.records import Id
+from rag_titan.evaluation.data.records import Id, Offset
 from rag_titan.evaluation.importers.autorag_project import Cells
 from rag_titan.evaluation.importers.imported import Record
 from rag_titan.evaluation.importers.parsing import TWICE, readable
@@ -30,7 +30,7 @@ class Passage(Struct, kw_only=True):
     doc_id: Id
     contents: str | None = None
     path: Id | None = None
-    start_end_idx: list[int] | None = None
+    start_end_idx: list[Offset] | None = None
     metadata: dict[str, Any] | None = None
 
 

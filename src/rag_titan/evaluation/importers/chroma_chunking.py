@@ -17,7 +17,7 @@ from rag_titan.evaluation.data.files import File
 from rag_titan.evaluation.data.malformed import utf8
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place
-from rag_titan.evaluation.data.records import Id
+from rag_titan.evaluation.data.records import Id, Offset
 from rag_titan.evaluation.data.sheets import read_sheet
 from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.parsing import readable
@@ -32,8 +32,8 @@ class Reference(Struct, kw_only=True):
     """A span of the corpus that answers the question."""
 
     content: str
-    start_index: int | None = None
-    end_index: int | None = None
+    start_index: Offset | None = None
+    end_index: Offset | None = None
 
 
 class Row(Struct, kw_only=True):

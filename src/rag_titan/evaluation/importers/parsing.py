@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from rag_titan.errors import DatasetError
-from rag_titan.evaluation.data.cleaning import build, clean_fields
+from rag_titan.evaluation.data.cleaning import build, clean_anything, clean_fields
 from rag_titan.evaluation.data.files import File, decoded, read_json
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place, plain, shown
@@ -21,17 +21,22 @@ LEFT_OUT = "records that could not be read were left out: {ids}."
 TWICE = "an id that came before was left out with its record: {ids}."
 
 
-def json_value(path: Path) -> dict[str, Any] | list[Any]:
-    """The object or list in a JSON file; raises DatasetError with the place where it is neither."""
+def json_value(path: Path, notices: Notices) -> dict[str, Any] | list[Any]:
+    """The object or list in a JSON file, as strict JSON can hold it; raises DatasetError with the place where it is
+    neither."""
     file = File(path)
     value, encoded = read_json(file)
     if not isinstance(value, dict | list):
         raise DatasetError(file.name, f"must hold a JSON object or list, got {shown(value)}.")
-    if not encoded:
-        return value
-    if isinstance(value, list):
-        return [decoded(part, f"{file.name}[{i}]") for i, part in enumerate(value)]
-    return {key: decoded(part, f"{file.name}: {key}") for key, part in value.items()}
+    if encoded and isinstance(value, list):
+        value = [decoded(part, f"{file.name}[{i}]") for i, part in enumerate(value)]
+    elif encoded and isinstance(value, dict):
+        value = {key: decoded(part, f"{file.name}: {key}") for key, part in value.items()}
+    try:
+        clean: dict[str, Any] | list[Any] = clean_anything(value, Place(file.name, notices=notices))
+    except RecursionError:
+        raise DatasetError(file.name, "must not be nested so deep that Python cannot follow.") from None
+    return clean
 
 
 def records_before(error: DatasetError, file: File, notices: Notices) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -91,7 +91,7 @@ def read(sources: Sequence[Path]) -> Imported:
     queries: dict[str, Record] = {}
     passages = Passages()
     for path in sources:
-        value = json_value(path)
+        value = json_value(path, notices)
         if isinstance(value, list) and any(isinstance(row, dict) and "model1" in row for row in value):
             _pairs(value, path.name, queries, notices)
         else:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import shown
-from rag_titan.evaluation.data.records import Id
+from rag_titan.evaluation.data.records import Id, Offset
 from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.parsing import TWICE, items_of, json_value, readable
 
@@ -29,7 +29,7 @@ class Answer(Struct, kw_only=True):
     """A reference answer, and the character of the paragraph where it starts."""
 
     text: str
-    answer_start: int | None = None
+    answer_start: Offset | None = None
 
 
 class Asked(Struct, kw_only=True):
@@ -70,7 +70,7 @@ def read(sources: Sequence[Path]) -> Imported:
     documents: dict[str, str] = {}
     predictions: dict[str, str] | None = None
     for path in sources:
-        value = json_value(path)
+        value = json_value(path, notices)
         if isinstance(value, dict) and "data" in value:
             _articles(value["data"], path.name, queries, documents, notices)
         elif isinstance(value, dict) and any(isinstance(answer, str) for answer in value.values()):
