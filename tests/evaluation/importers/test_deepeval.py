@@ -113,8 +113,11 @@ def test_the_trace_says_what_the_case_does_not(tmp_path: Path) -> None:
 
 
 def test_the_case_counts_before_its_trace(tmp_path: Path) -> None:
-    [query] = imported(tmp_path, [{**CASE, "trace": trace()}]).queries
+    scored = trace()
+    scored["retrieverSpans"][0]["output"] = [{"text": "Leave is 25 days.", "score": 0.5}]
+    [query] = imported(tmp_path, [{**CASE, "trace": scored}]).queries
     assert {key: query[key] for key in RECORD} == RECORD
+    assert "retrieved_scores" not in query
 
 
 def test_a_failed_call_is_the_error_where_no_answer_came(tmp_path: Path) -> None:

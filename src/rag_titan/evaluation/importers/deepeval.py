@@ -71,7 +71,7 @@ def _cases(file: File, notices: Notices) -> Iterator[tuple[str, Case]]:
         yield from Source.of_file(file).records(notices)
         return
     try:
-        value = json_value(file.path)
+        value = json_value(file.path, notices)
     except DatasetError as error:
         yield from records_before(error, file, notices)
         return

@@ -70,7 +70,7 @@ def _samples(file: File, notices: Notices) -> Iterator[tuple[str, Mapping[str, A
         yield from Source.of_file(file).records(notices)
         return
     try:
-        value = json_value(file.path)
+        value = json_value(file.path, notices)
     except DatasetError as error:
         yield from records_before(error, file, notices)
     else:
