@@ -6,6 +6,7 @@ import csv
 import datetime
 import gzip
 import io
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,8 @@ def test_many_quotes_that_never_close_take_no_square_of_time(tmp_path: Path) -> 
 
 
 def test_a_cell_of_any_length_and_the_limit_of_python_is_left_alone(tmp_path: Path) -> None:
-    limit = csv.field_size_limit()
+    limit = 131_072  # Python's own
+    csv.field_size_limit(limit)
     text = "word " * 100_000
     assert read(tmp_path, f"id,text\nd1,{text}\n")[0] == [(2, {"id": "d1", "text": text})]
     assert csv.field_size_limit() == limit
@@ -159,6 +161,16 @@ def test_a_workbook_whose_cells_have_types(tmp_path: Path) -> None:
         't.xlsx: cells beyond the last name of the first row were not read: row 4 ("over").',
         't.xlsx: the first sheet is read; not read: "sheet 1".',
     ]
+
+
+def test_a_workbook_that_says_a_wrong_size_of_itself(tmp_path: Path) -> None:
+    path = workbook(tmp_path, [["id", "q"], ["g1", "x"], ["g2", "y"]])
+    with zipfile.ZipFile(path) as book:
+        parts = {name: book.read(name).replace(b'ref="A1:B3"', b'ref="A1:A2"') for name in book.namelist()}
+    with zipfile.ZipFile(path, "w") as book:
+        for name, part in parts.items():
+            book.writestr(name, part)
+    assert [row for _, row in read_sheet(path, Notices())] == [{"id": "g1", "q": "x"}, {"id": "g2", "q": "y"}]
 
 
 def test_a_truncated_workbook_is_one_sentence(tmp_path: Path) -> None:

@@ -51,6 +51,14 @@ def test_what_is_nowhere(quote: str) -> None:
     assert nearest(quote, TEXT) is None
 
 
+@pytest.mark.parametrize("filler", [" Stra\u00dfe", "ﬁ\u00a0 ", "x"])
+def test_a_place_far_inside_a_long_document(filler: str) -> None:
+    text = filler * 2000 + "\nSick pay IS\tfull." + filler * 2000
+    passage = near_misses(["sick pay is full."], Documents.of({"d": text}))[0]
+    assert passage is not None
+    assert (passage.start, passage.text) == (len(filler) * 2000 + 1, "Sick pay IS\tfull.")
+
+
 def test_no_quotes_and_no_documents() -> None:
     assert near_misses([], Documents.of({"d": TEXT})) == []
     assert near_misses(["some words of a quote"], Documents.of({})) == [None]
