@@ -129,7 +129,7 @@ def test_another_retriever_and_module(tmp_path: Path) -> None:
 
 
 def test_one_node_line(tmp_path: Path) -> None:
-    query = read([project(tmp_path)], node_line=["search"]).queries[0]
+    query = read([project(tmp_path)], node_line="search").queries[0]
     assert "reranked_ids" in query
     assert "answer" not in query
 
@@ -137,7 +137,7 @@ def test_one_node_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"node_line": ["serch"]}, "node_line: 'serch' is no node line of 0; the nearest is 'search'"),
+        ({"node_line": ["search", "serch"]}, "node_line: 'serch' is no node line of 0; the nearest is 'search'"),
         ({"retrieval": "hybrid"}, "retrieval: 'hybrid' is no retrieval node of the chosen lines"),
         ({"module": ["passage_reranker"]}, "module: must be NODE=FILE"),
         ({"module": ["passage_reranker=7"]}, r"module: passage_reranker has no 7\.parquet; there are 0, best_0\."),

@@ -66,8 +66,8 @@ class Returned(Struct, kw_only=True):
 def read(
     sources: Sequence[Path],
     *,
-    node_line: Sequence[str] = (),
-    module: Sequence[str] = (),
+    node_line: str | Sequence[str] = (),
+    module: str | Sequence[str] = (),
     retrieval: str | None = None,
 ) -> Imported:
     """The questions of a project and what a trial of it returned; or of a qa and a corpus table alone.
@@ -85,7 +85,7 @@ def read(
     notices = Notices()
     trial, files = _found(sources)
     tables = Tables(files, notices)
-    nodes = _readable(nodes_of(trial, node_line, module, notices) if trial else [], notices)
+    nodes = _readable(nodes_of(trial, _listed(node_line), _listed(module), notices) if trial else [], notices)
     if trial and not tables.complete:
         tables.search(tables_beside(trial))
     queries = _questions(nodes, tables, notices)
@@ -101,6 +101,11 @@ def read(
             queries[name]["error"] = _ABSENT
     corpus.tell(notices)
     return Imported(list(queries.values()), corpus.chunks() or None, notices=notices)
+
+
+def _listed(names: str | Sequence[str]) -> Sequence[str]:
+    """One name alone is a list of one."""
+    return [names] if isinstance(names, str) else names
 
 
 def _found(sources: Sequence[Path]) -> tuple[Path | None, list[Path]]:
