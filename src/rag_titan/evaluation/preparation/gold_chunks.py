@@ -127,7 +127,7 @@ def _of_labels(records: Sequence[Record], corpus: Corpus, notices: Notices) -> l
     for record in records:
         codes: set[int] = set()
         for label in record["required_evidence_ids"]:
-            found = index.get(_parsed(label), ())
+            found = index.get(file_and_page(label), ())
             codes.update(found)
             if not found:
                 notices.add(_NO_FILE, [f"{label} (query {record['id']})"])
@@ -142,19 +142,19 @@ def _index(chunks: Sequence[Chunk]) -> Mapping[tuple[str, str | None], Sequence[
     whole: dict[tuple[str, str | None], list[int]] = {}
     last: dict[tuple[str, str | None], list[int]] = {}
     for code, chunk in enumerate(chunks):
-        for file, page in sorted(_files_of(chunk), key=str):
+        for file, page in sorted(files_of(chunk), key=str):
             for place in {(file, None), (file, page)}:
                 whole.setdefault(place, []).append(code)
                 last.setdefault((PurePosixPath(file.replace("\\", "/")).name, place[1]), []).append(code)
     return {**last, **whole}
 
 
-def _files_of(chunk: Chunk) -> set[tuple[str, str | None]]:
+def files_of(chunk: Chunk) -> set[tuple[str, str | None]]:
     """The names of the file that a chunk is from, each with its page."""
     metadata = chunk.metadata or {}
     page = next((_page(metadata[key]) for key in _PAGES if metadata.get(key) is not None), None)
     names = [metadata.get(key) for key in _FILES] + [chunk.doc_id]
-    parsed = [_parsed(name) for name in names if isinstance(name, str) and name]
+    parsed = [file_and_page(name) for name in names if isinstance(name, str) and name]
     return {(file, own or page) for file, own in parsed}
 
 
@@ -162,10 +162,10 @@ def _page(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _parsed(label: str) -> tuple[str, str | None]:
+def file_and_page(label: str) -> tuple[str, str | None]:
     """File and page of a label.
 
-    >>> _parsed("hr.pdf#p4"), _parsed("hr.pdf")
+    >>> file_and_page("hr.pdf#p4"), file_and_page("hr.pdf")
     (('hr.pdf', '4'), ('hr.pdf', None))
     """
     match = _PAGE.fullmatch(label)

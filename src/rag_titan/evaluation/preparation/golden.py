@@ -27,6 +27,7 @@ from rag_titan.evaluation.data.plain import quoted
 from rag_titan.evaluation.data.records import GOLD, Chunk, Query
 from rag_titan.evaluation.measures.ragged import Ints
 from rag_titan.evaluation.preparation.document_files import read_documents, read_table
+from rag_titan.evaluation.preparation.gold_chunks import file_and_page, files_of
 from rag_titan.evaluation.preparation.golden_files import SEPARATOR, Entry, entries_of
 from rag_titan.evaluation.preparation.near_misses import MOST, Passage, near_misses
 
@@ -266,16 +267,14 @@ class _Check:
 
     def labels(self, documents: Documents, chunks: Sequence[Chunk] | None) -> None:
         """File labels that name no document, and gold chunk ids that name no chunk."""
-        files = {name for name in documents.ids if name is not None}  # or the last part of one, as for gold chunks
-        for chunk in chunks or ():
-            source = (chunk.metadata or {}).get("source")
-            files.update(str(name) for name in (chunk.doc_id, source) if name is not None)
-        files |= {name.replace("\\", "/").rpartition("/")[2] for name in files}
+        files = {name for name in documents.ids if name is not None}
+        files |= {file for chunk in chunks or () for file, _ in files_of(chunk)}
+        files |= {name.replace("\\", "/").rpartition("/")[2] for name in files}  # as labels are matched for gold chunks
         ids = {chunk.id or "" for chunk in chunks or ()}
         for row, query in self.given():
             if files and documents.ids != (None,):
                 for label in query.required_evidence_ids or ():
-                    if label not in files and label.partition("#")[0] not in files:
+                    if label not in files and file_and_page(label)[0] not in files:
                         self.add(row, f"required_evidence_ids: {label!r} names no document", _near(label, files))
             if chunks is not None:
                 for name in dict.fromkeys([*(query.expected_chunk_ids or ()), *(query.relevance or ())]):
