@@ -1,0 +1,1 @@
+"""Files -> documents: their text, and what stands where in it."""
