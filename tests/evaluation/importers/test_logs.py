@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,16 @@ SECOND = 1_793_869_200
 )  # fmt: skip
 def test_moments_of_every_kind(value: Any) -> None:
     assert moment(value) == SECOND
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system has no time.tzset")
+def test_a_date_without_a_zone_is_utc_wherever_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as context:
+        context.setenv("TZ", "XXX-9")
+        time.tzset()
+        found = moment("2026-11-05T09:00:00")
+    time.tzset()
+    assert found == SECOND
 
 
 @pytest.mark.parametrize("value", [None, True, "soon", "", float("nan"), float("inf"), "1e999", [], "2026-13-01"])

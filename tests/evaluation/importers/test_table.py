@@ -43,6 +43,19 @@ def test_ids_that_mean_another_text_in_another_query_get_its_id(tmp_path: Path) 
     assert imported.chunks == [{"id": "1/0", "text": "a"}, {"id": "2/0", "text": "b"}]
 
 
+def test_an_id_of_two_texts_in_one_query_stands_for_both(tmp_path: Path) -> None:
+    imported = read(write(tmp_path, "id,retrieved_ids,retrieved_texts\n1,c1,a\n1,c1,b\n"))
+    assert imported.queries == [{"id": "1", "retrieved_ids": ["c1", "c1.2"]}]
+    assert imported.chunks == [{"id": "c1", "text": "a"}, {"id": "c1.2", "text": "b"}]
+
+
+def test_reranked_passages_are_those_that_were_retrieved(tmp_path: Path) -> None:
+    line = '{"id": 1, "retrieved_ids": ["a", "b"], "retrieved_texts": ["x", "y"], "reranked_ids": ["b"]}\n'
+    imported = read(write(tmp_path, line, "log.jsonl"))
+    assert imported.queries == [{"id": "1", "retrieved_ids": ["a", "b"], "reranked_ids": ["b"]}]
+    assert imported.chunks == [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}]
+
+
 def test_places_get_the_id_of_their_query(tmp_path: Path) -> None:
     rows = "id,retrieved_ids,retrieved_texts,citations\n1,[1],a,[2]\n1,[2],b,\n"
     imported = read(write(tmp_path, rows))

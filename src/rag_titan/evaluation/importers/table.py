@@ -133,13 +133,15 @@ def _named(query: Record) -> Iterator[tuple[str, str | None]]:
 
 
 def _renamed(query: Record, passages: Passages) -> Record:
-    names = dict(zip((_bare(name) for name, _ in _named(query)), passages.ids(query["id"]), strict=True))
-
     def known(name: str) -> str:
-        return names.get(_bare(name)) or (f"{query['id']}/{_bare(name)}" if passages.local else name)
+        return f"{query['id']}/{_bare(name)}" if passages.local else name
 
     kept = {key: value for key, value in query.items() if key not in [texts for _, texts in _PAIRS]}
-    for key in (*ID_KEYS, "expected_chunk_ids", "expected_citations"):
+    ids = iter(passages.ids(query["id"]))  # in the order of the passages: one id may stand for two texts
+    for key, _ in _PAIRS:
+        if key in kept:
+            kept[key] = [next(ids) for _ in kept[key]]
+    for key in ("context_ids", "citations", "expected_chunk_ids", "expected_citations"):
         if key in kept:
             kept[key] = [known(name) for name in kept[key]]
     if "relevance" in kept:
