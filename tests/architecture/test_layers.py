@@ -42,6 +42,10 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "openpyxl": (f"{FACE}.data.sheets",),
     "httpx": (f"{FACE}.preparation.collect_http", "rag_titan.models.transport"),
     "anyio": (f"{FACE}.preparation.collect_http",),  # comes with httpx
+    "pypdfium2": ("rag_titan.pipeline.loading.pdf",),
+    "docx": ("rag_titan.pipeline.loading.word",),
+    "markdown_it": ("rag_titan.pipeline.loading.markdown",),
+    "lxml": ("rag_titan.pipeline.loading.html",),
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
 }

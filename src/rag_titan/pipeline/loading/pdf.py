@@ -13,7 +13,7 @@ from rag_titan.pipeline.parts import Document
 MOST_PAGES = 50_000  # a broken file may claim any number
 _PDFIUM = Lock()  # which has one state for all threads
 _PASSWORD = 4, 5  # FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY
-_BROKEN_WORD = re.compile(r"(\w+)\ufffe\s*(\w+)")
+_CUT_WORD = re.compile(r"(\w+)\ufffe\s*(\w+)")
 _CONTROLS = dict.fromkeys([*range(9), *range(11, 32), 127, 0xFFFE, 0xFFFF])  # but tab and line end
 _LINE_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -21,8 +21,8 @@ _LINE_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 def pdf_document(name: str, data: bytes) -> Document:
     """The pages, each with its mark, and an empty line between them; the words are in the order of the file.
 
-    A word that is cut by a hyphen at the end of a line is whole again, with its hyphen where the rest of the document
-    shows that it has one: "re-entry" stands there, or "three" and "foot" do and "threefoot" does not.
+    A word that is cut by a hyphen at the end of a line is whole again. It keeps the hyphen where the other words of the
+    document show that it has one ("re-entry" stands there too), and where they show nothing and it is so for most.
     A scanned PDF is a document without text. Raises DatasetError for one that cannot be opened.
     """
     with _PDFIUM:
@@ -95,17 +95,26 @@ def _cleaned(text: str) -> str:
 
 def _with_whole_words(pages: list[str]) -> list[str]:
     """The pages with the words whole that PDFium marks as cut by a hyphen at the end of a line."""
-    if not any("\ufffe" in page for page in pages):
-        return pages
-    uncut = _BROKEN_WORD.sub(" ", "\n".join(pages))
+    uncut = _CUT_WORD.sub(" ", "\n".join(pages))
     words = {*re.findall(r"\w+", uncut), *re.findall(r"\w+-\w+", uncut)}
+    cuts = [(cut[1], cut[2]) for page in pages for cut in _CUT_WORD.finditer(page)]
+    known = [has for has in (_has_hyphen(*cut, words) for cut in cuts) if has is not None]
+    most_have = 2 * sum(known) >= len(known)
 
     def whole(cut: re.Match[str]) -> str:
-        joined, compound = cut[1] + cut[2], f"{cut[1]}-{cut[2]}"
-        is_compound = compound in words or (joined not in words and {cut[1], cut[2]} <= words)
-        return compound if is_compound else joined
+        known = _has_hyphen(cut[1], cut[2], words)
+        return cut[1] + "-" * (most_have if known is None else known) + cut[2]
 
-    return [_BROKEN_WORD.sub(whole, page).replace("\ufffe", "-") for page in pages]
+    return [_CUT_WORD.sub(whole, page).replace("\ufffe", "-") for page in pages]
+
+
+def _has_hyphen(first: str, second: str, words: set[str]) -> bool | None:
+    """Whether a word that was cut has its hyphen elsewhere too; None where the other words do not show it."""
+    if f"{first}-{second}" in words:
+        return True
+    if first + second in words:
+        return False
+    return True if {first, second} <= words else None
 
 
 def _pages(numbers: list[int]) -> str:
