@@ -64,7 +64,7 @@ class Said:
         if piece is None or piece == "":
             return
         if not isinstance(piece, str):
-            raise Unusable("answer with text", f"a {type(piece).__name__}")
+            raise Unusable("answer with text", excerpt(json.dumps(piece)))
         if streamed and self.first_ms is None:
             self.first_ms = self.reply.elapsed_ms()
         self.pieces.append(piece)
