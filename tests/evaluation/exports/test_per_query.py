@@ -75,3 +75,9 @@ def test_a_report_without_the_values_says_how_to_get_them(tmp_path: Path) -> Non
     report = RAGEvaluator().evaluate(queries=QUERIES, per_query=None)
     with pytest.raises(SettingsError, match="must hold the values of each question"):
         write_per_query(report, tmp_path / "table.csv")
+
+
+def test_a_question_that_a_stage_lacks_has_its_columns() -> None:
+    verdicts, values = [{"id": "q1"}, {"id": "q2"}], [{"id": "q1", "mrr_at_k": 1.0}]
+    rows = per_query_rows({"queries": verdicts, "retrieval": {"per_query": values}})
+    assert [row["retrieval.mrr_at_k"] for row in rows] == [1.0, None]
