@@ -79,7 +79,8 @@ def test_what_has_to_be_opened_is_in_no_time_that_is_measured(monkeypatch: pytes
         return 0.0
 
     monkeypatch.setattr(asking.time, "perf_counter", clock)
-    asked(["a"], Opened())
+    asked(["a", "b"], Opened(), concurrency=1)
+    assert [event for event in events if event != "clock"] == ["open", "call", "call"]
     assert events[:4] == ["open", "clock", "call", "clock"]
 
 

@@ -139,7 +139,7 @@ def replies(questions: Sequence[str], ask: Ask, pace: Pace) -> Iterator[Reply]:
     """Every question once, those that fail again as often as `pace` says; each reply as soon as it is there.
 
     `ask` takes a question and returns anything; it may be a coroutine function, or return something to await. An object
-    may have `aopen`, awaited before each call, in no time that is measured, and `aclose`, awaited at the end. Whoever
+    may have `aopen`, awaited before the first call and in the time of none, and `aclose`, awaited at the end. Whoever
     stops iterating stops the run; what then still runs is cancelled or left behind. No new question is asked before the
     reply at hand was taken.
 
@@ -149,6 +149,7 @@ def replies(questions: Sequence[str], ask: Ask, pace: Pace) -> Iterator[Reply]:
     calls = _Calls(ask)
     run = _Run(len(questions))
     try:
+        calls.open()
         while run.waiting or run.again or run.running:
             if calls.left_behind() >= MOST_LEFT_BEHIND:
                 yield from _given_up(run)
@@ -236,6 +237,12 @@ class _Calls:
         self._threads: dict[Future[tuple[Any, float]], threading.Thread] = {}
         self._late: list[threading.Thread] = []
 
+    def open(self) -> None:
+        """Make it ready."""
+        aopen = getattr(self._ask, "aopen", None)
+        if aopen is not None:
+            self._awaited(aopen()).result()
+
     def start(self, question: str) -> Future[tuple[Any, float]]:
         """Call it."""
         from concurrent.futures import Future
@@ -310,9 +317,6 @@ class _Calls:
 
 
 async def _timed(ask: Ask, question: str) -> tuple[Any, float]:
-    aopen = getattr(ask, "aopen", None)
-    if aopen is not None:
-        await aopen()
     begin = time.perf_counter()
     value = await _guarded(ask(question))
     return value, time.perf_counter() - begin
