@@ -45,8 +45,8 @@ def test_ids_that_mean_another_text_in_another_query_get_its_id(tmp_path: Path) 
 
 def test_an_id_of_two_texts_in_one_query_stands_for_both(tmp_path: Path) -> None:
     imported = read(write(tmp_path, "id,retrieved_ids,retrieved_texts\n1,c1,a\n1,c1,b\n"))
-    assert imported.queries == [{"id": "1", "retrieved_ids": ["c1", "c1.2"]}]
-    assert imported.chunks == [{"id": "c1", "text": "a"}, {"id": "c1.2", "text": "b"}]
+    assert imported.queries == [{"id": "1", "retrieved_ids": ["1/c1", "1/c1.2"]}]
+    assert imported.chunks == [{"id": "1/c1", "text": "a"}, {"id": "1/c1.2", "text": "b"}]
 
 
 def test_reranked_passages_are_those_that_were_retrieved(tmp_path: Path) -> None:

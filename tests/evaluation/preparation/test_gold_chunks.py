@@ -92,6 +92,12 @@ def test_every_chunk_of_a_file_or_page(label: str, ids: list[str] | None) -> Non
     )
 
 
+def test_a_doc_id_may_name_the_page() -> None:
+    corpus = Corpus((Chunk(id="c1", text="a", doc_id="b.pdf#p7"), Chunk(id="c2", text="b", doc_id="b.pdf")), given=True)
+    assert gold(corpus, required_evidence_ids=["b.pdf#p7"])[0] == ["c1"]
+    assert gold(corpus, required_evidence_ids=["b.pdf"])[0] == ["c1", "c2"]
+
+
 def test_the_first_label_that_a_question_has_counts() -> None:
     labels = {"expected_evidence": ["Sick pay"], "required_evidence_ids": ["it.pdf"]}
     assert gold(PLACED, **labels)[0] == ["c2"]

@@ -61,6 +61,10 @@ def test_an_id_comes_before_the_words_on_both_sides() -> None:
     ]
 
 
+def test_the_same_words_in_another_spelling_are_no_other_question() -> None:
+    assert joined(GOLDEN, {"id": "g1", "question": "how many  DAYS"})[1] == []
+
+
 def test_of_several_the_latest_by_timestamp() -> None:
     first, second = {"id": "g1", "timestamp": "2026-11-05T10:00:00Z"}, {"id": "g1", "timestamp": 1_793_000_000}
     for records in ((first, second), (second, first)):
