@@ -16,3 +16,10 @@ def small_model_url() -> Iterator[str]:
     """
     with serving_small_model() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def small_embedder_url() -> Iterator[str]:
+    """The same model, asked for vectors."""
+    with serving_small_model(embedding=True) as url:
+        yield url

@@ -96,7 +96,7 @@ def openai_events(
     texts: Sequence[str], *, usage: Mapping[str, int] | None = None, done: bool = True, finish: str | None = "stop"
 ) -> list[bytes]:
     """The events of a streamed chat completion."""
-    head = {"id": "c1", "object": "chat.completion.chunk", "model": "tiny-1"}
+    head: dict[str, Any] = {"id": "c1", "object": "chat.completion.chunk", "model": "tiny-1"}
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None}, *({"content": text} for text in texts)]
     chunks = [head | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     if finish:

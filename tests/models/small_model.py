@@ -23,8 +23,11 @@ def weights() -> Path:
 
 
 @contextmanager
-def serving_small_model() -> Iterator[str]:
-    """The address of the server, with /v1 for OpenAI's interface, while it runs. Skips without xllamacpp."""
+def serving_small_model(*, embedding: bool = False) -> Iterator[str]:
+    """The address of the server, with /v1 for OpenAI's interface, while it runs. Skips without xllamacpp.
+
+    It answers chats or, with `embedding`, gives vectors: the means of its last layer.
+    """
     xllamacpp = pytest.importorskip("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())
@@ -35,6 +38,9 @@ def serving_small_model() -> Iterator[str]:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # two of them crawl on shared cores
     params.warmup = False
     params.verbosity = -1
+    if embedding:
+        params.embedding = True
+        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     server = xllamacpp.Server(params)
     try:
         yield f"{server.listening_address}/v1"

@@ -24,8 +24,8 @@ from tests.models.scripted import (
 )
 
 from rag_titan.errors import ServiceError, SettingsError
-from rag_titan.models.answers import READERS, Said
-from rag_titan.models.chat import ChatAnswer, ChatModel
+from rag_titan.models.answers import READERS, ChatAnswer, Said
+from rag_titan.models.chat import ChatModel
 from rag_titan.models.options import Timeouts
 from rag_titan.models.transport import Reply
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.evaluation.preparation.http_app import App, Asked
 from tests.models.scripted import Naps, base_url, scripted, whole
 
@@ -37,7 +38,7 @@ def lengths(asked: Asked) -> None:
     asked.json({"data": data[::-1], "model": "tiny", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 
 
-def unit(rows: list[list[float]]) -> np.ndarray:
+def unit(rows: list[list[float]]) -> NDArray[np.float64]:
     return np.array([np.array(row) / np.sqrt(sum(x * x for x in row)) for row in rows])
 
 
@@ -48,7 +49,7 @@ def test_texts_become_unit_vectors_in_their_order(api: str) -> None:
         embedder: Embedder = model
         vectors = embedder.embed(texts)
         assert [request.body["input"] for request in app.requests] == [["", "a"], ["bb", "ccc"], ["dddd"]]
-    assert (vectors.dtype, vectors.shape) == (np.float32, (5, 3))
+    assert (vectors.dtype.name, vectors.shape) == ("float32", (5, 3))
     np.testing.assert_allclose(vectors, unit([vector(text) for text in texts]), atol=1e-7)
     assert model.dimensions == 3
 
@@ -91,7 +92,7 @@ def test_no_texts_ask_nobody() -> None:
 def test_vectors_far_from_one_become_unit_vectors_too() -> None:
     with scripted(whole({"embeddings": [[1e-300, 0], [3e300, 4e300], [-2, 0]]})) as app:
         vectors = embedding_model(app, "ollama").embed(["a", "b", "c"])
-    np.testing.assert_allclose(vectors, [[1, 0], [0.6, 0.8], [-1, 0]], atol=1e-7)
+    np.testing.assert_allclose(vectors, np.array([[1, 0], [0.6, 0.8], [-1, 0]]), atol=1e-7)
 
 
 @pytest.mark.parametrize(

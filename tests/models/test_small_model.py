@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rag_titan.errors import ServiceError
 from rag_titan.models.chat import ChatModel
+from rag_titan.models.embed import EmbeddingModel
 
 pytestmark = pytest.mark.llm
 
@@ -66,3 +68,14 @@ def test_what_the_server_refuses_is_said_in_its_words(small_model_url: str) -> N
         model.chat([{"role": "user"}])
     assert str(caught.value).startswith(f"{small_model_url}/chat/completions: must answer with HTTP 200, got HTTP ")
     assert caught.value.__cause__ is None
+
+
+def test_vectors(small_embedder_url: str) -> None:
+    texts = ["a cat sat", "a cat sits", "quarterly revenue fell"]
+    with EmbeddingModel(small_embedder_url, "smollm2", batch_size=2, dimensions=576) as model:
+        vectors = model.embed(texts)
+        again = model.embed(texts[::-1])[::-1]
+    assert vectors.shape == (3, 576)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(vectors, again, atol=1e-2)  # a batch of other texts is summed in another order
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2]
