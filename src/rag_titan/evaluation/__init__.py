@@ -1,5 +1,8 @@
 """Score a logged RAG run at all seven stages, from data that you pass; no model is called."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from rag_titan.errors import (
     DatasetError,
     MissingExtraError,
@@ -14,26 +17,7 @@ from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.read import read_dataset
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.evaluator import RAGEvaluator
-from rag_titan.evaluation.exports.per_query import (
-    per_query_frame,
-    per_query_rows,
-    per_query_table,
-    write_per_query,
-)
-from rag_titan.evaluation.exports.trec import export_trec
-from rag_titan.evaluation.importers.formats import FORMATS as IMPORT_FORMATS
-from rag_titan.evaluation.importers.formats import import_run
-from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.metric import Kind, Metric, Reduce, Stage
-from rag_titan.evaluation.preparation.asking import Pace
-from rag_titan.evaluation.preparation.build import BuiltDataset, build_dataset
-from rag_titan.evaluation.preparation.collect import Collected, Pipeline, collect_answers, collect_dataset
-from rag_titan.evaluation.preparation.collect_http import HttpApp
-from rag_titan.evaluation.preparation.document_files import read_documents
-from rag_titan.evaluation.preparation.golden import check_golden
-from rag_titan.evaluation.preparation.golden_files import read_golden
-from rag_titan.evaluation.preparation.profile import profile_documents
-from rag_titan.evaluation.preparation.sample import sample_documents, sample_queries
 from rag_titan.evaluation.reports.manager import ReportManager
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 from rag_titan.evaluation.stage_evaluators import (
@@ -45,6 +29,32 @@ from rag_titan.evaluation.stage_evaluators import (
     RerankingEvaluator,
     RetrievalEvaluator,
 )
+
+if TYPE_CHECKING:
+    from rag_titan.evaluation.exports import (
+        export_trec,
+        per_query_frame,
+        per_query_rows,
+        per_query_table,
+        write_per_query,
+    )
+    from rag_titan.evaluation.importers import IMPORT_FORMATS, Imported, import_run
+    from rag_titan.evaluation.preparation import (
+        BuiltDataset,
+        Collected,
+        HttpApp,
+        Pace,
+        Pipeline,
+        build_dataset,
+        check_golden,
+        collect_answers,
+        collect_dataset,
+        profile_documents,
+        read_documents,
+        read_golden,
+        sample_documents,
+        sample_queries,
+    )
 
 __all__ = [
     "CATALOGUE",
@@ -96,3 +106,17 @@ __all__ = [
     "sample_queries",
     "write_per_query",
 ]
+
+_WHEN_ASKED_FOR = ("preparation", "importers", "exports")  # a run is scored without them
+
+
+def __getattr__(name: str) -> Any:
+    for package in _WHEN_ASKED_FOR if name in __all__ else ():
+        module = import_module(f"{__name__}.{package}")
+        if name in module.__all__:
+            return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
