@@ -21,8 +21,8 @@ SUFFIXES = {
 }
 """{the end of a name: what the file should be}"""
 
-MOST_UNPACKED = 1 << 28  # bytes; what is packed much tighter than any text is made to fill the memory
-MOST_TIMES = 4  # pictures are hardly packed at all: a file that is large itself may unpack to so many times its size
+MOST_UNPACKED = 1 << 26  # bytes of XML, of which each takes up to twenty in memory
+TIGHTLY = 4  # how many times its size a file unpacks to that counts for this: pictures are hardly packed at all
 _START = 1 << 13
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
@@ -101,12 +101,18 @@ def _in_zip(name: str, data: bytes) -> str:
         got = (what for mark, what in _ZIPS.items() if any(n.startswith(mark) for n in names))
         found = next(got, "a zip archive. Unpack it first.")
         raise DatasetError(name, f"must be a document that can be read, got {found}")
-    unpacked = sum(file.file_size for file in files)  # zipfile stops at the size that it was told
-    most = max(MOST_UNPACKED, MOST_TIMES * len(data))
-    if unpacked > most:
-        rule = f"must unpack to at most {most >> 20} MB, got {unpacked >> 20} MB from {len(data) >> 10} kB."
-        raise DatasetError(name, f"{rule} Split it, if it is no zip bomb.")
+    _refuse_bomb(name, files, len(data))
     return WORD
+
+
+def _refuse_bomb(name: str, files: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse what would fill the memory. The sizes may be believed: zipfile stops at those that it was told."""
+    tight = sum(file.file_size for file in files if file.file_size > TIGHTLY * file.compress_size)
+    if sum(file.compress_size for file in files) > size:
+        raise DatasetError(name, "must be a whole Word file, got one whose parts are larger than it. Save it again.")
+    if tight > MOST_UNPACKED:
+        got = f"{tight >> 20} MB from {size >> 10} kB"
+        raise DatasetError(name, f"must unpack to at most {MOST_UNPACKED >> 20} MB, got {got}. Save it as a PDF.")
 
 
 def _refuse_binary(name: str, start: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from rag_titan.errors import MissingExtraError
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 MOST_LINES = 200_000  # some 50 microseconds a line
 _LINE_END = re.compile(r"\r\n?|\n")  # what markdown-it-py ends a line at, and nothing else
-_FRONT_MATTER = re.compile(r"---[ \t]*(?:\r\n?|\n)(?:[^\r\n]*(?:\r\n?|\n))*?(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)")
-_MOST_FRONT_MATTER = 1 << 14
+_MOST_FRONT_MATTER = 1000  # lines
 
 
 def markdown_document(name: str, data: bytes) -> Document:
@@ -43,8 +42,7 @@ def markdown_document(name: str, data: bytes) -> Document:
 
 def _marks(text: str, starts: list[int]) -> list[Mark]:
     parser = _parser()
-    front = _FRONT_MATTER.match(text, 0, _MOST_FRONT_MATTER)
-    skipped = bisect_left(starts, front.end()) if front else 0
+    skipped = _front_matter(text, starts)
     tokens = parser.parse(text[starts[skipped] :])
     marks = []
     for at, token in enumerate(tokens):
@@ -55,10 +53,18 @@ def _marks(text: str, starts: list[int]) -> list[Mark]:
         block = text[first:last]
         start, end = first + len(block) - len(block.lstrip()), first + len(block.rstrip())
         if kind == "heading":
-            marks.append(Mark(kind, start, end, _seen(parser, tokens[at + 1].content), int(token.tag[1:])))
+            if label := _seen(parser, tokens[at + 1].content):
+                marks.append(Mark(kind, start, end, label, int(token.tag[1:])))
         elif start < end:
             marks.append(Mark(kind, start, end, token.info.strip()))
     return marks
+
+
+def _front_matter(text: str, starts: list[int]) -> int:
+    """How many lines of settings stand before the text: the last of their lines would make a heading of them."""
+    lines = [text[a:b].rstrip() for a, b in pairwise(starts[:_MOST_FRONT_MATTER])]
+    ends = [at for at, line in enumerate(lines) if line in ("---", "...")]
+    return ends[1] + 1 if len(ends) > 1 and lines[0] == "---" else 0
 
 
 _KINDS = {"heading_open": "heading", "table_open": "table", "fence": "code", "code_block": "code"}

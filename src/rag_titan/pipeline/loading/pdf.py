@@ -35,7 +35,7 @@ def pdf_document(name: str, data: bytes) -> Document:
     if unreadable:
         rules.append(f"must be readable throughout, got damage on {_pages(unreadable)}. Save it again.")
     empty = [n for n, text in enumerate(pages, 1) if not text and n not in unreadable]
-    if empty and not blocks.text:
+    if not blocks.text:
         got = f"{len(pages)} without a text layer (scanned?)"
         rules.append(f"must have pages with text, got {got}. Run text recognition on it first.")
     elif empty:
@@ -68,8 +68,6 @@ def _read(name: str, data: bytes) -> tuple[list[str], list[int], list[str]]:
             except PdfiumError:
                 texts.append("")
                 unreadable.append(number + 1)
-    if not texts:
-        raise DatasetError(name, "must have pages, got none. Save it again.")
     return texts, unreadable, faults
 
 

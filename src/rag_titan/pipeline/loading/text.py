@@ -60,7 +60,7 @@ def _with_damage(data: bytes, encoding: str) -> tuple[str, str]:
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
     label = encoding.removesuffix("-sig").upper()
-    return text, f"must be {label} throughout, got {_count(text.count(LOST))} that are not. Save the file again."
+    return text, f"must be {label} throughout, got {_count(text.count(LOST))} that cannot be read. Save the file again."
 
 
 def _count(lost: int) -> str:
