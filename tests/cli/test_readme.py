@@ -12,6 +12,7 @@ import pytest
 from tests.cli.conftest import Run
 
 from rag_titan.cli.config import read_config
+from rag_titan.cli.main import COMMANDS, Subcommands
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -77,7 +78,9 @@ def test_the_commands_run_on_the_logs_and_settings_that_it_shows(run: Run, logs:
 
 
 def test_the_config_page_shows_a_file_that_is_read_and_every_key(run: Run, tmp_path: Path) -> None:
-    (settings,) = blocks(CONFIG, "toml")
+    settings, columns = blocks(CONFIG, "toml")
+    (tmp_path / "columns.toml").write_text(columns)
+    assert read_config(tmp_path / "columns.toml", tmp_path).columns
     (tmp_path / "rag-titan.toml").write_text(settings)
     assert read_config(None, tmp_path).metric_weights == {"generation": {"exact_match": 0}}
     (tmp_path / "data.json").write_text('{"queries": [{"id": "q", "answer": "a", "retrieved_ids": []}]}')
@@ -90,7 +93,23 @@ def test_links_to_files_lead_somewhere(text: str) -> None:
     assert [link for link in links if not (ROOT / link).exists() and not (ROOT / "docs" / link).exists()] == []
 
 
-def test_every_option_of_evaluate_is_named_in_the_readme_or_by_help(run: Run) -> None:
-    named = set(re.findall(r"--[a-z][a-z-]+", README))
-    known = set(re.findall(r"--[a-z][a-z-]+", run("evaluate", "--help").out + run("demo", "--help").out))
-    assert named - known == set()
+@pytest.mark.parametrize("text", [README, *map(Path.read_text, sorted((ROOT / "docs").glob("*.md")))])
+def test_every_command_and_option_that_a_page_names_is_one(text: str) -> None:
+    calls = [call for call in re.findall(r"`rag-titan ([^`]+)`", text)] + [shlex.join(c) for c in commands(text)]
+    known = options()
+    for call in calls:
+        name, *rest = call.split()
+        assert name in known or name.startswith("-"), call
+        assert {word.split("=")[0] for word in rest if re.match("--[a-z]", word)} - known.get(name, set()) == set(), (
+            call
+        )
+
+
+def options() -> dict[str, set[str]]:
+    """The options of every command; those of a group's commands stand together."""
+    found: dict[str, set[str]] = {}
+    for name in COMMANDS:
+        group = Subcommands().get_command(None, name)
+        each = getattr(group, "commands", {}).values() or [group]
+        found[name] = {option for command in each for param in command.params for option in param.opts} | {"--help"}
+    return found
