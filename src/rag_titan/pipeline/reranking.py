@@ -1,0 +1,69 @@
+"""In which order what was retrieved goes into the context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rag_titan.errors import SettingsError
+from rag_titan.pipeline.parts import Embedder, Found, Reranker
+from rag_titan.pipeline.sentences import sentences
+from rag_titan.pipeline.settings import Settings
+
+
+def reranker_of(settings: Settings, embedder: Embedder) -> Reranker:
+    """The reranker that the settings name."""
+    return SentenceReranker(embedder) if settings.reranker == "sentence" else FirstReranker()
+
+
+class FirstReranker:
+    """No reranking: the order of the retriever."""
+
+    def rerank(self, question: str, found: Sequence[Found], k: int) -> list[Found]:
+        """The first k of them."""
+        return list(found[:k])
+
+
+class SentenceReranker:
+    """By the sentence of a chunk that is nearest to the question: a long chunk does not hide a good sentence."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def rerank(self, question: str, found: Sequence[Found], k: int) -> list[Found]:
+        """At most k of them, best first, with the cosine of their best sentence; ties keep their order.
+
+        A chunk without a sentence, as one of headings alone, is compared as a whole.
+        """
+        if not found:
+            return []
+        lists = [sentences(one.chunk) or [one.chunk.text] for one in found]
+        vectors = self._embedder.embed([sentence for some in lists for sentence in some])
+        products = np.round(vectors @ self._embedder.embed([question], query=True)[0], 6)
+        ends = np.cumsum([len(some) for some in lists])
+        best = np.maximum.reduceat(products, np.concatenate([[0], ends[:-1]]))
+        order = np.argsort(-best, kind="stable")[:k]
+        return [Found(found[place].chunk, float(best[place])) for place in order]
+
+
+class CallableReranker:
+    """A function of your own: question and texts -> a score for each text, higher is better."""
+
+    def __init__(self, function: Callable[[str, list[str]], Sequence[float]]) -> None:
+        self._function = function
+
+    def rerank(self, question: str, found: Sequence[Found], k: int) -> list[Found]:
+        """At most k of them, best first; ties keep their order. Raises SettingsError for what are no scores.
+
+        >>> from rag_titan.pipeline.parts import Chunk
+        >>> found = [Found(Chunk(name, name, 0, 1, "d"), 1.0) for name in "abc"]
+        >>> [one.chunk.id for one in CallableReranker(lambda question, texts: map(ord, texts)).rerank("?", found, 2)]
+        ['c', 'b']
+        """
+        scores = np.asarray(list(self._function(question, [one.chunk.text for one in found])), dtype=np.float64)
+        if scores.shape != (len(found),) or not np.isfinite(scores).all():
+            rule = f"must give one finite number for each of {len(found)} texts"
+            raise SettingsError(f"reranker: {rule}, got {scores.shape[0] if scores.ndim == 1 else 'others'}.")
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [Found(found[place].chunk, float(scores[place])) for place in order]

@@ -1,0 +1,1 @@
+"""Where chunks and their vectors are kept."""
