@@ -1,11 +1,10 @@
-"""Golden questions put to an app or a pipeline: every question once, in golden order, with its gold."""
+"""Golden questions put to an app: every question once, in golden order, with its gold."""
 
 from __future__ import annotations
 
 import json
 import random
 import threading
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 from tests.evaluation.preparation.http_app import Asked, echo, golden, serving
 
 from rag_titan.errors import DatasetError, SettingsError
-from rag_titan.evaluation import HttpApp, Pace, RAGEvaluator, collect_answers, collect_dataset, read_dataset
-from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation import HttpApp, Pace, RAGEvaluator, collect_answers, read_dataset
 
 MAP = {"answer": "output.text", "retrieved_ids": "docs[].id", "search_latency_ms": "seconds * 1000"}
 QUICK = Pace(pause=0.0)
@@ -238,130 +236,3 @@ def test_a_slow_app_that_fails_in_every_way_leaves_a_record_for_each_question(tm
     assert errors[6:] == ["", ""]
     assert collected.queries[5]["retrieved_ids"] == ["1"]
     assert (collected.answered, collected.errors) == (3, 6)
-
-
-# --- a pipeline -----------------------------------------------------------------------------------
-
-TEXT = "Leave is 25 days. Sick pay is full. Travel needs approval."
-CHUNKS = [
-    {"id": "c1", "text": TEXT[:18], "start": 0, "end": 18, "doc_id": "hr.md"},
-    {"id": "c2", "text": TEXT[18:36], "start": 18, "end": 36, "doc_id": "hr.md"},
-    {"id": "c3", "text": TEXT[36:], "start": 36, "end": 58, "doc_id": "hr.md"},
-]
-QUESTIONS = [
-    {"id": "g1", "question": "How many days?", "expected_chunk_ids": ["c1"], "expected_evidence": ["25 days"]},
-    {"id": "g2", "question": "Is sick pay full?", "relevance": {"c2": 2}},
-]
-
-
-class Fake:
-    """A pipeline that always finds the same."""
-
-    def __init__(self, answer: Any = "It is 25 days [1], see [c3].") -> None:
-        self.answer = answer
-        self.threads: set[int] = set()
-
-    def index(self, files: Any) -> Mapping[str, Any]:
-        self.files = files
-        return {"chunks": CHUNKS, "documents": {"hr.md": TEXT}, "indexed_ids": ["c1", "c2", "c3"]}
-
-    def ask(self, question: str) -> Mapping[str, Any]:
-        self.threads.add(threading.get_ident())
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return {
-            "retrieved_ids": ["c2", "c1", "c3"], "reranked_ids": ["c1", "c2", "c3"], "context_ids": ["c1", "c2"],
-            "answer": self.answer, "search_latency_ms": 3.0, "generation_latency_ms": 40.0, "total_tokens": 90,
-            "cost_usd": 0.001,
-        }  # fmt: skip
-
-
-class Embedding(Fake):
-    """One that has vectors too."""
-
-    def embed(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
-        return [[float(len(text)), float(query)] for text in texts]
-
-
-def test_a_pipeline_gives_the_inputs_of_an_evaluation() -> None:
-    pipeline = Embedding()
-    dataset = collect_dataset(pipeline, ["hr.md"], QUESTIONS, include_embeddings=True)
-    assert pipeline.files == ["hr.md"]
-    assert pipeline.threads == {threading.get_ident()}  # a store of it may be bound to the thread that opened it
-    assert list(dataset) == ["chunks", "documents", "queries", "embeddings"]
-    assert dataset["chunks"] == CHUNKS
-    first = dataset["queries"][0]
-    assert (first["answer"], first["citations"]) == ("It is 25 days, see.", ["c1", "c3"])
-    assert first["latency_ms"] > 0
-    assert dataset["embeddings"]["query_vectors"] == {"g1": [14.0, 1.0], "g2": [17.0, 1.0]}
-    assert dataset["embeddings"]["vectors"]["c1"] == [18.0, 0.0]
-    report = RAGEvaluator(k=2).evaluate(**dataset)
-    assert report["retrieval"]["summary"]["recall_at_k"] == 1.0
-    assert report["reranking"]["summary"]["mrr_gain"] == 0.0  # g1: 1/2 to 1; g2: 1 to 1/2
-    assert report["chunking"]["coverage"] == 1.0
-    assert report["embedding"]["index_coverage"] == 1.0
-    assert report["end_to_end"]["mean_cost_usd"] == 0.001
-
-
-def test_gold_chunks_come_from_ids_quotes_or_files_whichever_is_there_first() -> None:
-    questions = [
-        {"id": "ids", "question": "?", "expected_chunk_ids": ["c3"], "expected_evidence": ["25 days"]},
-        {"id": "quote", "question": "?", "expected_evidence": ["Sick pay is full"], "required_evidence_ids": ["hr.md"]},
-        {"id": "file", "question": "?", "required_evidence_ids": ["hr.md"]},
-        {"id": "lost", "question": "?", "expected_evidence": ["not there"]},
-    ]
-    notices = Notices()
-    queries = collect_dataset(Fake(), [], questions, notices=notices)["queries"]
-    assert [query.get("expected_chunk_ids") for query in queries] == [["c3"], ["c2"], ["c1", "c2", "c3"], None]
-    assert any("lost" in text for text in notices.texts())
-
-
-def test_an_answer_without_markers_and_citations_of_the_pipeline_stay() -> None:
-    dataset = collect_dataset(Fake("In  [2020]:\n two  spaces"), [], QUESTIONS)
-    assert dataset["queries"][0]["answer"] == "In  [2020]:\n two  spaces"
-    assert "citations" not in dataset["queries"][0]
-
-
-def test_what_a_question_raises_is_its_error() -> None:
-    dataset = collect_dataset(Fake(ValueError("model is gone")), [], QUESTIONS)
-    assert dataset["queries"][1] == {**QUESTIONS[1], "error": "ValueError: model is gone"}
-    assert RAGEvaluator().evaluate(**dataset)["end_to_end"]["error_rate"] == 1.0
-
-
-def test_embeddings_need_a_pipeline_that_embeds() -> None:
-    pipeline = Fake()
-    with pytest.raises(SettingsError, match="include_embeddings: must be False for a pipeline without a method embed"):
-        collect_dataset(pipeline, [], QUESTIONS, include_embeddings=True)
-    assert not hasattr(pipeline, "files")
-
-
-def test_a_pipeline_must_give_a_vector_for_each_text() -> None:
-    class Short(Embedding):
-        def embed(self, texts: Sequence[str], *, query: bool) -> list[list[float]]:
-            return super().embed(texts, query=query)[1:]
-
-    with pytest.raises(DatasetError, match=r"^pipeline\.embed: must give one vector for each of 3 texts, got 2\."):
-        collect_dataset(Short(), [], QUESTIONS, include_embeddings=True)
-
-
-@pytest.mark.parametrize("index", [None, ["c1"], {"chunks": CHUNKS}, {"chunks": None, "documents": {}}])
-def test_a_pipeline_must_give_chunks_and_documents(index: Any) -> None:
-    class Bare(Fake):
-        def index(self, files: Any) -> Any:
-            return index
-
-    with pytest.raises(
-        DatasetError, match=r'^pipeline\.index: must return {"chunks": \.\.\., "documents": \.\.\.}, got '
-    ):
-        collect_dataset(Bare(), [], QUESTIONS)
-
-
-def test_chunks_that_break_a_rule_are_refused_before_anything_is_asked() -> None:
-    class Twice(Fake):
-        def index(self, files: Any) -> Mapping[str, Any]:
-            return {"chunks": [*CHUNKS, CHUNKS[0]], "documents": {"hr.md": TEXT}}
-
-    pipeline = Twice()
-    with pytest.raises(DatasetError, match=r'^chunks\[3\]\.id: duplicate id "c1"'):
-        collect_dataset(pipeline, [], QUESTIONS)
-    assert pipeline.threads == set()

@@ -38,6 +38,11 @@ class Notices:
             merged.ids[sentence] = nsmallest(NAMED, {*merged.ids.get(sentence, ()), *ids})
         return merged
 
+    def take(self, other: Notices) -> None:
+        """Add those of another."""
+        merged = self.merge(other)
+        self.counts, self.ids = merged.counts, merged.ids
+
     def texts(self) -> list[str]:
         """One text a kind, sorted."""
         return sorted(self._text(sentence) for sentence in self.counts)

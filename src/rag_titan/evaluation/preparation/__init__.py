@@ -2,8 +2,9 @@
 
 from rag_titan.evaluation.preparation.asking import Pace
 from rag_titan.evaluation.preparation.build import BuiltDataset, build_dataset
-from rag_titan.evaluation.preparation.collect import Collected, Pipeline, collect_answers, collect_dataset
+from rag_titan.evaluation.preparation.collect import Collected, collect_answers
 from rag_titan.evaluation.preparation.collect_http import HttpApp
+from rag_titan.evaluation.preparation.collect_pipeline import Pipeline, collect_dataset
 from rag_titan.evaluation.preparation.document_files import read_documents
 from rag_titan.evaluation.preparation.golden import check_golden
 from rag_titan.evaluation.preparation.golden_files import read_golden

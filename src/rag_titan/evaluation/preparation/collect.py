@@ -1,57 +1,31 @@
-"""Golden questions put to a running app, or to a pipeline: what came back, as records of the dataset format."""
+"""Golden questions put to a running app: what came back, as records of the dataset format."""
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import to_builtins
 from msgspec.json import Encoder
 
 from rag_titan.errors import DatasetError, SettingsError
-from rag_titan.evaluation.data.citations import read_markers
 from rag_titan.evaluation.data.cleaning import clean_anything
-from rag_titan.evaluation.data.corpus import Corpus
-from rag_titan.evaluation.data.dataset import dataset_from
-from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place, keys_of, shown
-from rag_titan.evaluation.data.records import Chunk
+from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
-from rag_titan.evaluation.preparation.gold_chunks import with_gold_chunks
 from rag_titan.evaluation.preparation.golden_files import read_golden
 from rag_titan.evaluation.preparation.journal import Entry, Journal
 from rag_titan.evaluation.preparation.responses import OUTPUTS, Record, Responses, is_answered
 from rag_titan.evaluation.writing import PathLike, write
 
 Progress = Callable[[int], None]
+Put = Callable[[list[str]], Iterator[Reply]]
+"""Questions -> a reply for each, in any order, each as soon as it is there."""
 
 FILE = "queries.jsonl"
 _LINES = (".jsonl", ".ndjson")
-_GAP = re.compile(r"[ \t]{2,}(?=([.,;:!?)])?)")  # what a marker between two words, or before a full stop, leaves
-
-
-class Pipeline(Protocol):
-    """What `collect_dataset` asks of a RAG pipeline. For embeddings it also needs
-
-        def embed(self, texts: Sequence[str], *, query: bool) -> Sequence[Sequence[float]]
-
-    which gives one vector for each text; `query` says whether they are questions or chunks.
-    """
-
-    def index(self, files: Any) -> Mapping[str, Any]:
-        """Take in the files: {"chunks": [{"id", "text", "start", "end", "doc_id"}, ...], "documents": {doc_id: text}}.
-
-        `indexed_ids` may stand beside them: the ids of the chunks that the vector index holds.
-        """
-
-    def ask(self, question: str) -> Mapping[str, Any]:
-        """Answer a question: keys of a query record, such as retrieved_ids, reranked_ids, context_ids, answer,
-        citations, search_latency_ms, generation_latency_ms, total_tokens and cost_usd."""
 
 
 @dataclass
@@ -97,6 +71,17 @@ def journal_file(file: Path) -> Path:
     return file.with_name(f"{file.name}.journal")
 
 
+def check_output(file: Path, golden: Any) -> None:
+    """Raises SettingsError where the records of a run cannot go to that file."""
+    if isinstance(golden, str | Path) and file.resolve() == Path(golden).resolve():
+        raise SettingsError(f"output: must not be the golden file, got {file} as both. Choose another name.")
+    if file.is_dir():
+        raise SettingsError(f"output: must be a file, got the folder {file}. Choose another name.")
+    if file.exists() and not journal_file(file).exists():
+        rule = "must not take the place of records that another command wrote"
+        raise SettingsError(f"output: {rule}, got {file}. Choose another name, or remove it.")
+
+
 def collect_answers(
     golden: Any,
     ask: Ask,
@@ -131,51 +116,52 @@ def collect_answers(
     >>> record["answer"], record["required_facts"], record["latency_ms"] >= 0
     ('25 days', ['25'], True)
     """
-    run = _Collection(Responses.of(map), retry_errors, pace or Pace(), progress)
+    responses = Responses.of(map)
+    run = Collection(responses.outputs, retry_errors, progress)
     run.read(golden, limit)
-    return run.through(ask, None) if output is None else run.written(ask, output, golden, fresh)
+    settings = {**identity_of(ask, "function"), "map": responses.spelled}
+    return run.done(lambda questions: replies(questions, ask, pace or Pace()), golden, output, settings, fresh)
 
 
-class _Collection:
-    """A run over the golden questions."""
+class Collection:
+    """A run over the golden questions.
 
-    def __init__(self, responses: Responses, retry_errors: bool, pace: Pace, progress: Progress | None) -> None:
-        self.responses = responses
+    outputs_of  what came back for a question -> keys of its record
+    """
+
+    def __init__(self, outputs_of: Callable[[Any], Record], retry_errors: bool, progress: Progress | None) -> None:
+        self.outputs_of = outputs_of
         self.retry_errors = retry_errors
-        self.pace = pace
         self.progress = progress
         self.questions: list[Record] = []
         self.outputs: dict[str, Record] = {}
         self.asked = 0
         self.notices = Notices()
 
-    def read(self, golden: Any, limit: int | None) -> None:
+    def read(self, golden: Any, limit: int | None = None) -> None:
         """Read the golden questions."""
         self.questions = _questions(golden, limit, self.notices)
 
-    def written(self, ask: Ask, output: PathLike, golden: Any, fresh: bool) -> Collected:
-        """Continue, or begin, the run of an output, and write its records."""
+    def done(
+        self, put: Put, golden: Any, output: PathLike | None, settings: Mapping[str, str], fresh: bool
+    ) -> Collected:
+        """Put the questions; with an output, continue or begin its run, that of these settings, and write records."""
+        if output is None:
+            return self._through(put, None)
         file = output_file(output)
-        if isinstance(golden, str | Path) and file.resolve() == Path(golden).resolve():
-            raise SettingsError(f"output: must not be the golden file, got {file} as both. Choose another name.")
-        if file.is_dir():
-            raise SettingsError(f"output: must be a file, got the folder {file}. Choose another name.")
-        if file.exists() and not journal_file(file).exists():
-            rule = "must not take the place of records that another command wrote"
-            raise SettingsError(f"output: {rule}, got {file}. Choose another name, or remove it.")
-        settings = {**_identity(ask), "map": self.responses.spelled}
+        check_output(file, golden)
         with Journal(journal_file(file), settings, fresh=fresh) as journal:
-            collected = self.through(ask, journal)
+            collected = self._through(put, journal)
             write(file, Encoder().encode_lines(collected.queries))
         return replace(collected, file=file)
 
-    def through(self, ask: Ask, journal: Journal | None) -> Collected:
+    def _through(self, put: Put, journal: Journal | None) -> Collected:
         """Ask what is missing."""
         if journal is not None:
             self._continue(journal)
         kept = len(self.outputs)
         missing = [record for record in self.questions if record["id"] not in self.outputs]
-        for reply in replies([record["question"] for record in missing], ask, self.pace):
+        for reply in put([record["question"] for record in missing]):
             self._take(missing[reply.place], reply, journal)
             if self.progress is not None:
                 self.progress(len(self.outputs))
@@ -207,7 +193,7 @@ class _Collection:
     def _outputs(self, reply: Reply) -> Record:
         if reply.error is not None:
             return {"error": clean_anything(reply.error, Place("error"))}
-        outputs = self.responses.outputs(reply.value)
+        outputs = self.outputs_of(reply.value)
         return {"latency_ms": reply.latency_ms, **outputs} if is_answered(outputs) else outputs
 
 
@@ -227,100 +213,10 @@ def _questions(golden: Any, limit: int | None, notices: Notices) -> list[Record]
     return [{key: value for key, value in record.items() if key not in OUTPUTS} for record in records[:limit]]
 
 
-def _identity(ask: Ask) -> Mapping[str, str]:
-    """What the app is, which must stay the same when a run is continued."""
-    own = getattr(ask, "identity", None)
+def identity_of(asked: Any, kind: str) -> Mapping[str, str]:
+    """What is asked, which must stay the same when a run is continued: its `identity`, else its name."""
+    own = getattr(asked, "identity", None)
     if isinstance(own, Mapping):
         return own
-    name = getattr(ask, "__qualname__", type(ask).__qualname__)
-    return {"function": f"{getattr(ask, '__module__', '')}:{name}"}
-
-
-# --- a pipeline -----------------------------------------------------------------------------------
-
-
-def collect_dataset(
-    pipeline: Pipeline,
-    files: Any,
-    golden: Any,
-    include_embeddings: bool = False,
-    *,
-    progress: Progress | None = None,
-    notices: Notices | None = None,
-) -> dict[str, Any]:
-    """Index files with a pipeline, ask it every golden question, and return the inputs of an evaluation.
-
-    `RAGEvaluator().evaluate(**collect_dataset(...))` scores it. It holds the chunks with their offsets, the documents,
-    and of every question its gold with the gold chunk ids, the ids of each step, the times, and the answer without its
-    citation markers, which become `citations` if there are none. What a question raises becomes its `error`. Questions
-    are asked in this thread, one after the other, without a time-out. With `include_embeddings` the chunks and the
-    questions are embedded too. `notices` takes what is to be said about gold that is in no chunk. Stages.txt, "With a
-    rag-titan pipeline".
-
-    Raises DatasetError for chunks, documents or golden questions that break a rule, SettingsError for a pipeline
-    without `embed` where it is needed.
-    """
-    embed = getattr(pipeline, "embed", None)
-    if include_embeddings and embed is None:
-        raise SettingsError("include_embeddings: must be False for a pipeline without a method embed, got True.")
-    notices = notices if notices is not None else Notices()
-    questions = _questions(golden, None, notices)
-    index, chunks, documents = _indexed(pipeline, files)
-    corpus = Corpus(chunks, Documents.of(documents), given=True)
-    known = {chunk.id or "" for chunk in chunks}
-    queries = []
-    for record in with_gold_chunks(questions, corpus, notices):
-        queries.append({**record, **_asked(pipeline, record["question"], known)})
-        if progress is not None:
-            progress(len(queries))
-    records: list[Record] = list(to_builtins(chunks))
-    dataset: dict[str, Any] = {"chunks": records, "documents": documents, "queries": queries}
-    if include_embeddings:
-        dataset["embeddings"] = _embedded(embed, records, questions, index.get("indexed_ids"))
-    return dataset
-
-
-def _indexed(pipeline: Pipeline, files: Any) -> tuple[Mapping[str, Any], tuple[Chunk, ...], dict[str, str]]:
-    """What the pipeline made of the files, and its chunks and documents, checked."""
-    index = pipeline.index(files)
-    for key in ("chunks", "documents"):
-        if not isinstance(index, Mapping) or index.get(key) is None:
-            got = keys_of(index) if isinstance(index, Mapping) else shown(index)
-            raise DatasetError("pipeline.index", f'must return {{"chunks": ..., "documents": ...}}, got {got}.')
-    data = dataset_from(chunks=index["chunks"], documents=index["documents"])
-    return index, data.chunks or (), data.documents or {}
-
-
-def _asked(pipeline: Pipeline, question: str, known: set[str]) -> Record:
-    begin = time.perf_counter()
-    try:
-        answer = pipeline.ask(question)
-    except Exception as error:  # whatever the pipeline raises is the result of this question
-        return {"error": clean_anything(f"{type(error).__name__}: {error}", Place("error"))}
-    seconds = time.perf_counter() - begin
-    outputs = {"latency_ms": seconds * 1000.0, **Responses.of(None).outputs(answer)}
-    if "answer" in outputs:
-        text, cited = read_markers(outputs["answer"], outputs.get("context_ids"), known)
-        if cited is not None:
-            outputs["answer"] = _GAP.sub(lambda gap: "" if gap[1] else " ", text).strip()
-            outputs.setdefault("citations", cited)
-    return outputs
-
-
-def _embedded(embed: Any, chunks: Sequence[Record], questions: Sequence[Record], indexed: Any) -> Record:
-    """The `embeddings` input. Chunks without a text have no vector."""
-    texts = {chunk["id"]: chunk["text"] for chunk in chunks if "text" in chunk}
-    asked = {record["id"]: record["question"] for record in questions}
-    embeddings = {
-        "vectors": _vectors(embed, texts, query=False),
-        "query_vectors": _vectors(embed, asked, query=True),
-    }
-    return embeddings if indexed is None else {**embeddings, "indexed_ids": list(indexed)}
-
-
-def _vectors(embed: Any, texts: Mapping[str, str], query: bool) -> dict[str, Any]:
-    vectors = embed(list(texts.values()), query=query)
-    if len(vectors) != len(texts):
-        rule = f"must give one vector for each of {len(texts)} texts, got {len(vectors)}."
-        raise DatasetError("pipeline.embed", rule)
-    return dict(zip(texts, vectors, strict=True))
+    name = getattr(asked, "__qualname__", type(asked).__qualname__)
+    return {kind: f"{getattr(asked, '__module__', '')}:{name}"}
