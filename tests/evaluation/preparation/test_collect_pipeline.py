@@ -22,7 +22,7 @@ CHUNKS = [
     {"id": "c2", "text": TEXT[18:36], "start": 18, "end": 36, "doc_id": "hr.md"},
     {"id": "c3", "text": TEXT[36:], "start": 36, "end": 58, "doc_id": "hr.md"},
 ]
-QUESTIONS = [
+QUESTIONS: list[dict[str, Any]] = [
     {"id": "g1", "question": "How many days?", "expected_chunk_ids": ["c1"], "expected_evidence": ["25 days"]},
     {"id": "g2", "question": "Is sick pay full?", "relevance": {"c2": 2}},
 ]
