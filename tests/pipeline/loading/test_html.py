@@ -43,7 +43,7 @@ def test_headings_have_their_text_as_label() -> None:
 def test_lists_have_their_bullets_and_numbers() -> None:
     source = (
         "<p>x</p><ul><li>one<li><p>two</p><ol start=3><li>a</li><li>b</li></ol></li><li></li></ul>"
-        "<ol><li>c<li>d</ol><p>y</p>"
+        "<ol><li>c<li>d<li></ol><p>y</p>"
     )
     assert text_of(source) == "x\n\n- one\n- two\n  3. a\n  4. b\n\n1. c\n2. d\n\ny"
 

@@ -76,6 +76,7 @@ def test_a_broken_table_of_parts_is_repaired_and_said() -> None:
         (["a re-", "entry here", "no re-entry"], "a re-entry here\nno re-entry"),
         (["three-", "foot lines", "a foot is not three"], "three-foot lines\na foot is not three"),
         (["con-", "firm and at-", "test", "confirm"], "confirm and attest\nconfirm"),
+        (["con-", "firm well-", "known", "confirm well known"], "confirm well-known\nconfirm well known"),
         (["a well-", "known rule"], "a well-known rule"),
         (["ends with-", "(a bracket)"], "ends with-\n(a bracket)"),
     ],
