@@ -168,3 +168,16 @@ def test_a_public_test_run() -> None:
     assert query["total_tokens"] == 1200 + 48 + 2200 + 540 + 180 + 880 + 64
     assert query["deepeval"]["metrics"] == {"Answer Relevancy": 0.92, "Faithfulness": 0.45}
     assert "cost_usd" not in query  # two calls name no price
+
+
+def test_parts_of_a_wrong_type_cost_nothing_else(tmp_path: Path) -> None:
+    odd = {**CASE, "name": "odd\ud800", "metricsData": 7}
+    result = imported(tmp_path, {"testCases": [odd, CASE], "conversationalTestCases": 3})
+    assert [query["id"] for query in result.queries] == ["odd\ufffd", "leave"]
+    assert result.queries[1] == RECORD
+    result.write(tmp_path / "data")
+
+
+def test_the_number_behind_a_name_makes_no_other_name(tmp_path: Path) -> None:
+    result = imported(tmp_path, [{**CASE, "name": name} for name in ("a#3", "a", "a")])
+    assert [query["id"] for query in result.queries] == ["a#3", "a", "a#3#3"]

@@ -11,7 +11,7 @@ from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.cleaning import clean_anything
 from rag_titan.evaluation.data.files import File
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place, shown
+from rag_titan.evaluation.data.plain import Place, shown, without_surrogates
 from rag_titan.evaluation.data.source import Source, form_of
 from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.parsing import json_value, records_before
@@ -80,7 +80,7 @@ def _cases(file: File, notices: Notices) -> Iterator[tuple[str, Case]]:
     if isinstance(value, list):
         yield from Source.of_list(value, file.name).records(notices)
         return
-    talks = [key for key in _CONVERSATIONS if value.get(key)]
+    talks = [key for key in _CONVERSATIONS if isinstance(value.get(key), list) and value[key]]
     notices.add("conversational test cases were left out: {ids}.", [f"{key} ({len(value[key])})" for key in talks])
     held = next((key for key in _CASES if isinstance(value.get(key), list)), None)
     if held is None:
@@ -93,10 +93,11 @@ def _cases(file: File, notices: Notices) -> Iterator[tuple[str, Case]]:
 def _name(case: Case, number: int, names: set[str], notices: Notices) -> str:
     """The name of the case if no other had it, else with its number behind it."""
     given = case.get("name")
-    name = given if isinstance(given, str) and given.strip() else str(number + 1)
+    name = without_surrogates(given) if isinstance(given, str) and given.strip() else str(number + 1)
     if name in names:
-        notices.add("names that came before got the number of the case behind them: {ids}.", [f"{name}#{number + 1}"])
-        name = f"{name}#{number + 1}"
+        while name in names:
+            name = f"{name}#{number + 1}"
+        notices.add("names that came before got the number of the case behind them: {ids}.", [name])
     names.add(name)
     return name
 
@@ -139,7 +140,8 @@ def _of_case(case: Case, where: str, name: str, notices: Notices) -> Record:
 def _more(case: Case) -> Record:
     """Scores of metrics by name, whether the case passed, its metadata: what judges said of it, no gold label."""
     metrics = _first(case, ("metricsData", "metrics_data"))
-    scores = {str(m.get("name")): m.get("score") for m in metrics or () if isinstance(m, dict) and "name" in m}
+    listed = metrics if isinstance(metrics, list) else ()
+    scores = {str(m.get("name")): m.get("score") for m in listed if isinstance(m, dict) and "name" in m}
     found = {
         "metrics": scores or None,
         "success": case.get("success"),
