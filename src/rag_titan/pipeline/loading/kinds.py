@@ -30,16 +30,16 @@ _FOREIGN = {
     b"{\\rtf": "rich text (.rtf). Save it as .docx.",
     b"\x89PNG": "a picture (PNG). Run text recognition on it first.",
     b"\xff\xd8\xff": "a picture (JPEG). Run text recognition on it first.",
-    b"GIF8": "a picture (GIF). Run text recognition on it first.",
+    b"GIF89a": "a picture (GIF). Run text recognition on it first.",
     b"II*\0": "a picture (TIFF). Run text recognition on it first.",
     b"MM\0*": "a picture (TIFF). Run text recognition on it first.",
     b"\x1f\x8b": "a gzip archive. Unpack it first.",
-    b"BZh": "a bzip2 archive. Unpack it first.",
+    b"BZh91AY&SY": "a bzip2 archive. Unpack it first.",
     b"\xfd7zXZ": "an xz archive. Unpack it first.",
     b"\x28\xb5\x2f\xfd": "a zstandard archive. Unpack it first.",
     b"7z\xbc\xaf": "a 7z archive. Unpack it first.",
-    b"Rar!": "a rar archive. Unpack it first.",
-    b"PAR1": "a Parquet file. It is data, not a document.",
+    b"Rar!\x1a\x07": "a rar archive. Unpack it first.",
+    b"PAR1\x15": "a Parquet file. It is data, not a document.",
     b"SQLite format 3\0": "an SQLite database. It is data, not a document.",
 }
 _HTML = re.compile(rb"(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
@@ -56,8 +56,9 @@ def kind_of(name: str, data: bytes) -> str:
     start = data[:_START]
     if not data:
         raise DatasetError(name, "must hold something, got an empty file. Leave it out, or save it again.")
-    if b"%PDF-" in start[:1024]:
-        return PDF
+    wanted = SUFFIXES.get(suffix_of(name))
+    if start.lstrip().startswith(b"%PDF-") or (wanted == PDF and b"%PDF-" in start[:1024]):
+        return PDF  # readers of PDF pass over what stands before it; a text may speak of it
     if start.startswith((b"PK\3\4", b"PK\5\6")):
         return _in_zip(name, data)
     if start.startswith(b"\xd0\xcf\x11\xe0"):
@@ -66,7 +67,6 @@ def kind_of(name: str, data: bytes) -> str:
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             raise DatasetError(name, f"must be a document that can be read, got {what}")
-    wanted = SUFFIXES.get(suffix_of(name))
     if _HTML.match(start.removeprefix(b"\xef\xbb\xbf")):
         return HTML
     _refuse_binary(name, start)
