@@ -55,7 +55,8 @@ class UnknownMetricError(SettingsError, KeyError):
 
     def __init__(self, name: str, known: Iterable[str], what: str = "metric") -> None:
         self.name = name
-        self.text = f"unknown {what} {name!r}{nearest(name, known)}."
+        listed = "; `rag-titan metrics` lists them all" if what == "metric" else ""
+        self.text = f"unknown {what} {name!r}{nearest(name, known) or listed}."
         super().__init__(self.text)
 
     def __str__(self) -> str:  # KeyError would print the repr of the text

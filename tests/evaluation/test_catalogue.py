@@ -77,3 +77,8 @@ def test_all_values_are_named_in_pipeline_order() -> None:
         "retrieval": {"summary": {"mine": 2, "recall_at_k": None}},
     }
     assert list(catalogue.values_of(report).items()) == [("retrieval.mine", 2.0), ("end_to_end.answer_f1", 0.5)]
+
+
+def test_where_no_name_is_near_the_list_of_all_is_named() -> None:
+    error = UnknownMetricError("faithfulness", [key for _, key in CATALOGUE])
+    assert str(error) == "unknown metric 'faithfulness'; `rag-titan metrics` lists them all."

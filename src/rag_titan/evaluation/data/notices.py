@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import nsmallest
@@ -14,10 +15,10 @@ class Notices:
     """Warnings by kind. A kind is the sentence itself, with "{ids}" where the ids go.
 
     >>> notices = Notices()
-    >>> notices.add("no chunk has the gold id {ids}.", ["c9", "c3"])
+    >>> notices.add("no chunk has the gold id {ids}.", ["c10", "c9", "c3"])
     >>> notices.add("documents were not passed.")
     >>> notices.texts()
-    ['documents were not passed.', 'no chunk has the gold id c3, c9.']
+    ['documents were not passed.', 'no chunk has the gold id c3, c9, c10.']
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -48,10 +49,15 @@ class Notices:
         return sorted(self._text(sentence) for sentence in self.counts)
 
     def _text(self, sentence: str) -> str:
-        named = self.ids[sentence]
+        named = sorted(self.ids[sentence], key=_in_order)
         more = self.counts[sentence] - len(named)
         listed = ", ".join(named) + (f" and {more} more" if more > 0 else "")
         return sentence.replace("{ids}", listed)
+
+
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """A key that sorts numbers by value: line 2 before line 10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
 @dataclass
