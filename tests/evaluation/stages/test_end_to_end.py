@@ -9,6 +9,7 @@ import pytest
 
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.stages.end_to_end import METRICS, EndToEndInputs
 from rag_titan.evaluation.stages.stage import StageTally, measure
 
@@ -72,3 +73,15 @@ def test_the_rest_of_the_time_is_what_no_part_explains() -> None:
         {"generation_latency_ms": 700.0},
     ).unexplained()
     assert found.tolist() == pytest.approx([150, 250, 900, 970, -200, NAN, NAN], nan_ok=True)
+
+
+def test_what_a_question_with_an_error_logged_is_measured_as_docs_report_md_says() -> None:
+    gold = {"expected_chunk_ids": ["c1"]}
+    queries = [
+        {"id": "q1", "retrieved_ids": ["c1"], **gold},
+        {"id": "q2", "retrieved_ids": ["c2"], "error": "time-out", **gold},
+        {"id": "q3", "error": "time-out", **gold},
+    ]
+    report = RAGEvaluator(k=1).evaluate(queries=queries)
+    assert report["end_to_end"]["error_rate"] == pytest.approx(2 / 3)
+    assert report["retrieval"]["summary"]["recall_at_k"] == 0.5
