@@ -73,6 +73,38 @@ def test_csv_keeps_columns_cells_and_delimiter(tmp_path: Path) -> None:
     assert again == [query.expected_evidence for query in map(_query, file.entries)]
 
 
+def test_a_new_column_gives_every_row_a_cell(tmp_path: Path) -> None:
+    file = opened(tmp_path, "id,question,validated\ng1,How?,\n\ng2\ng3,Why?,\n", "golden.csv")
+    file.change(0, {"validated": False, REJECTED: "wrong"})
+    assert file.path.read_text() == ("id,question,validated,rejected\ng1,How?,false,wrong\n\ng2,,,\ng3,Why?,,\n")
+
+
+@pytest.mark.parametrize(
+    ("cells", "written"),
+    [
+        (("", "no", "x"), "yes no x"),
+        (("TRUE", "", ""), "TRUE FALSE "),
+        (("Yes", "", ""), "Yes No "),
+        (("", "", "0"), "1 0 0"),
+        (("", "", "X"), "X - X"),
+        (("✓", "", ""), "✓ ✗ "),
+        (("perhaps", "", ""), "true false "),
+    ],
+)
+def test_csv_keeps_its_own_words_for_true_and_false(tmp_path: Path, cells: tuple[str, ...], written: str) -> None:
+    rows = "".join(f"g{number},{cell}\n" for number, cell in enumerate(cells))
+    file = opened(tmp_path, f"id,Validated\n{rows}", "golden.csv")
+    file.change(0, {"validated": True})
+    file.change(1, {"validated": False})
+    assert [line.partition(",")[2] for line in file.path.read_text().splitlines()[1:]] == written.split(" ")
+
+
+def test_a_column_without_words_takes_those_of_another(tmp_path: Path) -> None:
+    file = opened(tmp_path, "id,answerable\ng1,NO\n", "golden.csv")
+    file.change(0, {"validated": True})
+    assert file.path.read_text() == "id,answerable,validated\ng1,NO,YES\n"
+
+
 def _query(entry: Any) -> Any:
     return entry.query()
 

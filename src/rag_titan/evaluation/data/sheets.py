@@ -124,13 +124,18 @@ class TextTable:
         return {name: cell for name, cell in cells if name and cell.strip()}
 
     def put(self, number: int, name: str, cell: str) -> None:
-        """Change a cell; a name that is new gets a column behind the others."""
+        """Change a cell; a name that is new gets a column behind the others, and every row a cell there.
+
+        Empty lines stay empty.
+        """
         if name not in self.names:
             if not cell:
                 return
             width = max(map(len, self.rows))  # behind the cells of rows that are too long, which stay as they are
             self.names += ["" for _ in range(width - len(self.names))] + [name]
             self.rows[0] += ["" for _ in range(width - len(self.rows[0]))] + [name]
+            for other in self.rows:
+                other.extend([""] * (width + 1 - len(other)) if other else ())
         column, row = self.names.index(name), self.rows[number]
         row.extend([""] * (column + 1 - len(row)))
         row[column] = cell

@@ -25,6 +25,7 @@ SEPARATOR = "||"
 """What divides several quotes, facts or references in one cell of a sheet."""
 
 _TRUE, _FALSE = ("x", "ok", "y", "✓", "✔"), ("n", "-", "✗")
+_PAIRS = (("true", "false"), ("yes", "no"), ("1", "0"), ("y", "n"), ("x", "-"), ("ok", "-"), ("✓", "✗"), ("✔", "✗"))
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,25 @@ def _cell(text: str, form: str, separator: str) -> Any:
     if form == "flag":
         return True if text.lower() in _TRUE else False if text.lower() in _FALSE else text
     return text
+
+
+def flag_words(cell: str) -> tuple[str, str] | None:
+    """The words for true and for false of which a cell holds one, in its case; None where it holds none.
+
+    >>> flag_words("no"), flag_words("TRUE"), flag_words("Yes"), flag_words("perhaps")
+    (('yes', 'no'), ('TRUE', 'FALSE'), ('Yes', 'No'), None)
+    """
+    text = cell.strip()
+    pair = next((pair for pair in _PAIRS if text.lower() in pair), None)
+    if pair is None or text.islower():
+        return pair
+    upper = text.isupper() and (len(text) > 1 or len(pair[0]) == 1)
+    return (pair[0].upper(), pair[1].upper()) if upper else (pair[0].capitalize(), pair[1].capitalize())
+
+
+def flag_keys() -> set[str]:
+    """The keys of a question that are true or false."""
+    return {key for key, form in _forms().items() if form == "flag"}
 
 
 def _piece(text: str) -> Any:

@@ -24,7 +24,15 @@ from rag_titan.evaluation.data.malformed import utf8
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.sheets import TextTable
 from rag_titan.evaluation.preparation.golden import check_golden, documents_of
-from rag_titan.evaluation.preparation.golden_files import SEPARATOR, Entry, entries_of, key_of, of_row
+from rag_titan.evaluation.preparation.golden_files import (
+    SEPARATOR,
+    Entry,
+    entries_of,
+    flag_keys,
+    flag_words,
+    key_of,
+    of_row,
+)
 from rag_titan.evaluation.writing import write
 
 REJECTED = "rejected"
@@ -157,12 +165,23 @@ class _Sheet(GoldenFile):
     def _changed(self, row: int, changes: Mapping[str, Any]) -> str:
         columns = {key_of(name): name for name in reversed(self._table.names) if name}
         for key, value in changes.items():
-            self._table.put(self._numbers[row], columns.get(key, key), self._cell(value))
+            name = columns.get(key, key)
+            self._table.put(self._numbers[row], name, self._flag(name, value) or self._cell(value))
         return self._table.text()
 
+    def _flag(self, name: str, value: Any) -> str:
+        """A truth value in the words that the column has, else another column of such words; "" for another value."""
+        if not isinstance(value, bool):
+            return ""
+        flags = [column for column in self._table.names if key_of(column) in flag_keys()]
+        for column in (name, *flags):
+            for number in self._numbers:
+                pair = flag_words(self._table.named(number).get(column, ""))
+                if pair is not None:
+                    return pair[not value]
+        return "true" if value else "false"
+
     def _cell(self, value: Any) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
         if isinstance(value, list):
             pieces = [piece if isinstance(piece, str) else _written(piece, None) for piece in value]
             alone = len(value) == 1 and pieces[0].startswith("[")
