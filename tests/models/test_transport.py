@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import queue
 import subprocess
 import sys
 import threading
@@ -32,6 +33,8 @@ from rag_titan.errors import MissingExtraError, ServiceError, SettingsError
 from rag_titan.models import transport
 from rag_titan.models.chat import ChatModel
 from rag_titan.models.options import Retries, Timeouts
+from rag_titan.models.refusals import Unusable
+from rag_titan.models.transport import Reply
 
 APIS = pytest.mark.parametrize("api", ["openai", "ollama"])
 SECRET = "s3cr3t-k3y"
@@ -195,6 +198,31 @@ def test_a_stream_that_stops_for_too_long_ends_in_time() -> None:
         with chat_model(app, timeouts=Timeouts(first_byte=20, between_chunks=0.05)) as model, late:
             model.chat("q?", on_text=seen.append)
     assert seen == ["a"]
+
+
+def test_how_long_each_piece_is_waited_for() -> None:
+    """The call begins at 0, its request is sent at 1; each further look at the clock takes a second."""
+
+    class Late(queue.SimpleQueue[Any]):
+        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+            waits.append(timeout)
+            return super().get(block=False)
+
+    waits: list[float | None] = []
+    reply = Reply(Timeouts(first_byte=10, between_chunks=3, total=9), Ticks(), started=0.0, attempt=1)
+    reply._events = Late()
+    for piece in (b"a", b"b", b"c"):
+        reply._events.put(piece)
+    parts = reply.parts()
+    assert [next(parts) for _ in range(3)] == [b"a", b"b", b"c"]
+    with pytest.raises(Unusable, match="with a next piece within 3 s"):
+        next(parts)
+    assert waits == [9 - 2, 3, 3, 3]
+    soon = Reply(Timeouts(first_byte=3, between_chunks=5, total=100), Ticks(), started=0.0, attempt=1)
+    soon._events = Late()
+    with pytest.raises(Unusable, match="with a first byte within 3 s"):
+        soon.wait_for_head()
+    assert waits[-1] == 1 + 3 - 2
 
 
 def test_a_stream_without_end_ends_in_time() -> None:
