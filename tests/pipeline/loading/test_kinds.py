@@ -36,6 +36,7 @@ WORD_FILE = ("[Content_Types].xml", "word/document.xml")
         ("a.txt", b"<html lang=en>", HTML),
         ("a.html", b"no tag at all", HTML),
         ("a.md", b"# a", MARKDOWN),
+        ("a.md", b"# a\0 " + b"text " * 20, MARKDOWN),
         ("a.md", b"A file that begins with %PDF-1.7 is a PDF.", MARKDOWN),
         ("a.txt", b"BZhang writes of GIF89 and PAR1", TEXT),
         ("a.md", b"<div align=center>a picture</div>\n\n# a", MARKDOWN),

@@ -30,7 +30,7 @@ def test_a_byte_order_mark_says_the_encoding(bom: bytes, encoding: str) -> None:
 
 @given(st.text())
 def test_utf8_is_read_as_it_stands(text: str) -> None:
-    assert decoded(b"\xef\xbb\xbf" + text.encode()) == (text, "")
+    assert decoded(b"\xef\xbb\xbf" + text.encode())[0] == text.replace("\0", "\ufffd")
 
 
 @given(st.binary())
@@ -58,6 +58,13 @@ def test_half_a_sign_of_utf16_is_damage() -> None:
     text, warning = decoded(codecs.BOM_UTF16_LE + "ab".encode("utf-16-le") + b"c")
     assert text == "ab\ufffd"
     assert warning.startswith("must be UTF-16 throughout")
+
+
+def test_zero_bytes_in_a_text_are_named_and_cost_no_more_than_themselves() -> None:
+    assert decoded(b"a\0b\0") == (
+        "a\ufffdb\ufffd",
+        "must hold no zero bytes, got 2. Save the file again without them.",
+    )
 
 
 def test_white_space_alone_is_said() -> None:

@@ -118,9 +118,9 @@ def _refuse_bomb(name: str, files: list[zipfile.ZipInfo], size: int) -> None:
 def _refuse_binary(name: str, start: bytes) -> None:
     if start.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")):
         return
-    if b"\0" in start:
-        got = "zero bytes: binary data of an unknown kind, or UTF-16 without a byte order mark. Save it as UTF-8."
-        raise DatasetError(name, f"must be text or a document, got {got}")
     controls = sum(byte < 9 or 13 < byte < 27 for byte in start)
-    if controls > len(start) // 50:
-        raise DatasetError(name, "must be text or a document, got binary data of an unknown kind. Leave it out.")
+    if controls <= len(start) // 50:
+        return
+    kind = "zero bytes: binary data of an unknown kind, or UTF-16 without a byte order mark. Save it as UTF-8."
+    got = kind if b"\0" in start else "binary data of an unknown kind. Leave it out."
+    raise DatasetError(name, f"must be text or a document, got {got}")

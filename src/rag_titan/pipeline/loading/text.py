@@ -32,11 +32,21 @@ def none_but_space(text: str) -> str:
 
 
 def decoded(data: bytes) -> tuple[str, str]:
-    """The text, and what is wrong with its encoding: "" where nothing is.
+    """The text, and what is wrong with its bytes: "" where nothing is.
 
     A byte order mark says what it is. Without one it is UTF-8, else Windows-1252, unless there is more of UTF-8 in it
-    than of anything else: then it is UTF-8 with damage. What cannot be read becomes U+FFFD, one by one.
+    than of anything else: then it is UTF-8 with damage. What cannot be read, and a zero byte, which would end the text
+    for many programs, becomes U+FFFD, one by one.
     """
+    text, damage = _decoded(data)
+    zeros = text.count("\0")
+    if zeros:
+        text = text.replace("\0", LOST)
+        damage = damage or f"must hold no zero bytes, got {zeros}. Save the file again without them."
+    return text, damage
+
+
+def _decoded(data: bytes) -> tuple[str, str]:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return _with_damage(data, encoding)
