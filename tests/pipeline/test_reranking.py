@@ -1,0 +1,61 @@
+"""In which order chunks go into the context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.pipeline.small import chunk, embedder, ids
+
+from rag_titan.errors import SettingsError
+from rag_titan.pipeline.parts import Found
+from rag_titan.pipeline.reranking import CallableReranker, FirstReranker, SentenceReranker, reranker_of
+from rag_titan.pipeline.settings import Settings
+
+TEXTS = {
+    "long": "A stolen laptop. A stolen laptop again. The hotel. Many days of leave and hotel. Laptop, laptop.",
+    "exact": "Nothing of it here, laptop stolen. Days of leave.",
+    "none": "# Only a heading",
+    "tie": "Leave for days.",
+}
+FOUND = [Found(chunk(name, text), 1.0) for name, text in TEXTS.items()]
+
+
+def test_the_best_sentence_of_a_chunk_counts_and_ties_keep_their_order() -> None:
+    ranked = SentenceReranker(embedder()).rerank("leave days", FOUND, 4)
+    assert [(one.chunk.id, round(one.score, 3)) for one in ranked] == [
+        ("exact", 1.0), ("tie", 1.0), ("long", 0.816), ("none", 0.0),
+    ]  # fmt: skip
+    assert ids(SentenceReranker(embedder()).rerank("leave days", FOUND[::-1], 2)) == ["tie", "exact"]
+
+
+def test_a_question_without_a_vector_keeps_the_order() -> None:
+    assert ids(SentenceReranker(embedder()).rerank("", FOUND, 3)) == ["long", "exact", "none"]
+
+
+def test_nothing_found_is_nothing() -> None:
+    assert SentenceReranker(embedder()).rerank("leave", [], 3) == []
+    assert CallableReranker(lambda question, texts: []).rerank("leave", [], 3) == []
+
+
+def test_the_settings_name_the_reranker() -> None:
+    assert isinstance(reranker_of(Settings(), embedder()), SentenceReranker)
+    assert isinstance(reranker_of(Settings(reranker="none"), embedder()), FirstReranker)
+    assert FirstReranker().rerank("leave", FOUND, 2) == FOUND[:2]
+
+
+def test_a_function_gets_question_and_texts() -> None:
+    asked: list[Any] = []
+
+    def score(question: str, texts: list[str]) -> list[float]:
+        asked.append((question, texts))
+        return [0.0, 1.0, 1.0, 0.0]
+
+    assert ids(CallableReranker(score).rerank("leave?", FOUND, 3)) == ["exact", "none", "long"]
+    assert asked == [("leave?", list(TEXTS.values()))]
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, 3.0, float("nan")], [[1.0]] * 4])
+def test_what_are_no_scores_is_refused(scores: Any) -> None:
+    with pytest.raises(SettingsError, match="reranker: must give one finite number for each of 4 texts"):
+        CallableReranker(lambda question, texts: scores).rerank("leave", FOUND, 2)
