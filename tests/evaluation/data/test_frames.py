@@ -144,3 +144,10 @@ def test_a_cell_that_only_begins_like_json_stays_text(cell: str) -> None:
     assert records_of(Query, [{"relevance": cell, "answer": "[x]"}]) == [{"relevance": cell, "answer": "[x]"}]
     with pytest.raises(DatasetError, match=r"queries\[0\]\.retrieved_ids: must be a list, got the text"):
         queries_of(Frame([{"id": 1, "retrieved_ids": cell}]))
+
+
+@pytest.mark.parametrize("cell", [[{"id": {}, "text": 1}], [([], 1)], [{"key": ["a"], "value": 3}]])
+def test_pairs_with_a_key_that_is_no_id_are_refused(cell: Any) -> None:
+    assert records_of(Query, [{"relevance": cell}]) == [{"relevance": cell}]
+    with pytest.raises(DatasetError, match=r"queries\[0\]\.relevance: must be an object, got a list"):
+        queries_of(Frame([{"id": 1, "relevance": cell}]))

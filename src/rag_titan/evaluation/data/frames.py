@@ -112,14 +112,19 @@ def _object(value: Any) -> Any:
         return {key: item for key, item in value.items() if item is not None}
     if not isinstance(value, list):
         return value
-    if all(isinstance(item, tuple) and len(item) == 2 for item in value):
+    if all(isinstance(item, tuple) and len(item) == 2 and _may_be_key(item[0]) for item in value):
         return dict(value)
     if value and all(isinstance(item, dict) and len(item) == 2 for item in value):
         key = next((name for name in _KEYS if name in value[0]), None)
         item = next((name for name in _VALUES if name in value[0]), None)
-        if key and item and all(key in row and item in row for row in value):
+        if key and item and all(key in row and item in row and _may_be_key(row[key]) for row in value):
             return {row[key]: row[item] for row in value}
     return value
+
+
+def _may_be_key(value: Any) -> bool:
+    """False for what Python takes for no key; the cleaner then says what must stand there."""
+    return not isinstance(value, list | dict)
 
 
 @cache
