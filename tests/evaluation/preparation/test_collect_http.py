@@ -296,7 +296,16 @@ def test_a_host_that_is_not_known_is_one_sentence(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "url", ["", "127.0.0.1:8000", "ftp://127.0.0.1/", "http://", "file:///etc/passwd", "http://[::1"]
+    "url",
+    [
+        "",
+        "127.0.0.1:8000",
+        "ftp://127.0.0.1/",
+        "http://",
+        "file:///etc/passwd",
+        "http://[::1",
+        "http://127.0.0.1:99999/",
+    ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(SettingsError, match=r"^url: must be an address such as http://127\.0\.0\.1:8000/ask"):

@@ -194,6 +194,8 @@ def _parsed(library: Any, url: str) -> httpx.URL:
         raise SettingsError(f"{rule}, got something else.") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise SettingsError(f"{rule}, got one without http:// and a host.")
+    if parsed.port is not None and not 0 < parsed.port < 2**16:
+        raise SettingsError(f"{rule}, with a port from 1 to 65535, got {parsed.port}.")
     return parsed
 
 
