@@ -159,6 +159,8 @@ def test_yes_edit_quit_and_resume(golden: Path) -> None:
     child.sendline("What is sick pay?")
     shown(child, "New answer: ")
     child.sendline("")
+    shown(child, "New facts [divided by ||]: ")
+    child.sendline("")
     shown(child, "[= takes the nearest text]: ")
     child.sendline("=")
     shown(child, "Another quote: ")
@@ -224,7 +226,7 @@ def test_answers_from_a_pipe(run: Run, golden: Path, monkeypatch: pytest.MonkeyP
     assert done.code == 0
     assert done.lines[-1] == "golden.json: 2 validated, 1 rejected, 1 left. All answers are saved."
     assert questions(golden)["g2"]["rejected"] == "no reason given"
-    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\ny\n"))
     done = run("golden", "review", golden, "--documents", "documents.json", "--again")
     assert "Rejected: no reason given" in done.out
     assert "rejected" not in questions(golden)["g2"]
@@ -234,10 +236,67 @@ def test_a_quote_is_typed_with_its_line_breaks_as_backslash_n(
     run: Run, golden: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the first question the quote is taken out and another is added, then all of it is right."""
-    monkeypatch.setattr("sys.stdin", io.StringIO("edit\n\n-\n-\nof leave.\\nAsk HR\nyes\nquit\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("edit\n\n-\n\n-\nof leave.\\nAsk HR\nyes\nquit\n"))
     assert run("golden", "review", golden, "--documents", "documents.json").code == 0
     kept = {key: value for key, value in GOLDEN[0].items() if key != "expected_answer"}
     assert questions(golden)["g1"] == {**kept, "expected_evidence": ["of leave.\nAsk HR"], "validated": True}
+
+
+def reviewed(run: Run, monkeypatch: pytest.MonkeyPatch, golden: Path, *answers: str) -> Any:
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{answer}\n" for answer in answers)))
+    return run("golden", "review", golden, "--documents", "documents.json")
+
+
+def test_equals_takes_the_nearest_text_and_never_spoils_a_good_quote(
+    run: Run, write: Write, golden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One quote is right, one is found twice, one is near a text and one near none."""
+    quotes = ["25 days", "Ask HR.", "sick pay  is full", "about llamas in the office"]
+    write([{"id": "g1", "question": "x", "expected_evidence": quotes}], "golden.json")
+    answers = ("e", "", "", "", "=", "", "=", "", "=", "=", "", "=", "", "q")
+    done = reviewed(run, monkeypatch, golden, *answers)
+    assert done.out.count("No nearest text is shown for this quote") == 4
+    [question] = json.loads(golden.read_text())
+    assert question["expected_evidence"] == ["25 days", "Ask HR.", "Sick pay is full", "about llamas in the office"]
+
+
+def test_yes_to_a_quote_that_is_not_found_is_asked_once_more(
+    run: Run, golden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = reviewed(run, monkeypatch, golden, "s", "y", "", "y", "no", "q")
+    assert done.out.count("Is it right all the same? [y/N]") == 2
+    assert "validated" not in questions(golden)["g2"]
+    reviewed(run, monkeypatch, golden, "s", "y", "y", "q")
+    assert questions(golden)["g2"]["validated"] is True
+    done = reviewed(run, monkeypatch, golden, "s", "q")
+    assert "Question 2 of 3: g2" in done.out
+    assert "Validated before, but a quote is not found exactly once." in done.out
+    assert "2 validated (1 with a quote that is not found), 0 rejected, 2 left." in done.lines[-1]
+
+
+def test_facts_and_several_answers_are_edited_too(
+    run: Run, write: Write, golden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write([{"id": "g1", "question": "x", "expected_answers": ["a", "b"], "required_facts": ["a"]}], "golden.json")
+    done = reviewed(run, monkeypatch, golden, "e", "", "25 days || 25 ", "25||days", "", "e", "", "", "-", "", "q")
+    assert "New answers [divided by ||]: " in done.out
+    assert json.loads(golden.read_text()) == [{"id": "g1", "question": "x", "expected_answers": ["25 days", "25"]}]
+
+
+def test_an_interrupt_says_which_edit_is_lost(golden: Path) -> None:
+    child = terminal(golden)
+    shown(child)
+    child.sendline("y")
+    shown(child)
+    child.sendline("e")
+    shown(child, "New question: ")
+    child.sendline("Something else?")
+    shown(child, "New answer: ")
+    child.sendintr()
+    said = ended(child)
+    assert "2 left. The edit of g2 is not saved; all answers before it are." in said
+    assert "All answers are saved" not in said
+    assert questions(golden)["g2"] == GOLDEN[1]
 
 
 def test_a_workbook_is_refused_with_advice(run: Run, write: Write) -> None:

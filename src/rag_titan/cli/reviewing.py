@@ -16,7 +16,8 @@ from rag_titan.evaluation.preparation.golden_review import REJECTED, Extract, Go
 OPEN, CLOSE = ">>>", "<<<"  # around a quote, as a terminal need not have colours
 _CHOICES = {"y": "yes", "n": "no", "e": "edit", "s": "skip", "q": "quit"}
 _PROMPT = "Is all of it right? [y]es [n]o [e]dit [s]kip [q]uit: "
-_FIELDS = (("question", "question"), ("expected_answer", "answer"))
+_LOST = "A quote is not found exactly once, so nothing can be measured by it. Is it right all the same? [y/N] "
+_NONE_NEAR = "No nearest text is shown for this quote: type the quote, or Enter to keep it."
 
 
 class Review:
@@ -25,34 +26,58 @@ class Review:
     def __init__(self, golden: Path, documents: Path | None, separator: str) -> None:
         self.golden = GoldenReview(golden, documents, separator)
         self.file = self.golden.file
+        self._separator = separator
+        self._unsaved: str | None = None  # what is lost if the review ends now
         say(f"note: {escaped(notice)}" for notice in self.golden.notices.texts())
 
     def run(self, again: bool) -> None:
         """Ask about every question that is left; stops at "quit" and where the answers end."""
-        rows = self.file.left(again)
+        rows = self.golden.left(again)
         try:
             for turn, row in enumerate(rows, 1):
                 if not self._judged(row, f"Question {turn} of {len(rows)}"):
                     break
         finally:
-            validated, rejected, left = self.file.counts()
-            counted = f"{validated:,} validated, {rejected:,} rejected, {left:,} left"
-            say(["", f"{escaped(self.file.path.name)}: {counted}. All answers are saved."])
+            say(["", f"{escaped(self.file.path.name)}: {self._counted()}. {self._kept()}"])
+
+    def _counted(self) -> str:
+        validated, rejected, left = self.file.counts()
+        broken = sum(self.golden.validated(row) and self.golden.broken(row) for row in range(len(self.file.entries)))
+        held = f" ({broken:,} with a quote that is not found)" if broken else ""
+        return f"{validated:,} validated{held}, {rejected:,} rejected, {left:,} left"
+
+    def _kept(self) -> str:
+        if self._unsaved is None:
+            return "All answers are saved."
+        return f"{self._unsaved} is not saved; all answers before it are."
 
     def _judged(self, row: int, title: str) -> bool:
         """One question until it is judged or passed over; False to stop."""
         while True:
             say(self._shown(row, title))
             choice = self._choice()
+            name = escaped(self.file.entries[row].name)
             if choice == "yes":
-                self.golden.change(row, {"validated": True, REJECTED: None})
+                if self.golden.broken(row) and not _agreed(_LOST):
+                    continue
+                self._change(row, {"validated": True, REJECTED: None}, f"The answer to {name}")
             elif choice == "no":
+                self._unsaved = f"The answer to {name}"
                 reason = _asked("Why? [Enter: no reason] ")
-                self.golden.change(row, {"validated": False, REJECTED: reason or "no reason given"})
+                changes = {"validated": False, REJECTED: reason or "no reason given"}
+                self._change(row, changes, self._unsaved)
             elif choice == "edit":
-                self._edit(row)
+                self._unsaved = f"The edit of {name}"
+                self._change(row, self._edits(row), self._unsaved)
                 continue
             return choice != "quit"
+
+    def _change(self, row: int, changes: dict[str, Any], name: str) -> None:
+        """Save changes, if there are any; `name` is what they are called where that fails."""
+        self._unsaved = name
+        if changes:
+            self.golden.change(row, changes)
+        self._unsaved = None
 
     @staticmethod
     def _choice() -> str:
@@ -81,6 +106,8 @@ class Review:
         for key in ("expected_chunk_ids", "relevance", "required_evidence_ids"):
             if value.get(key):
                 yield from _wrapped(f"{key}: ", value[key])
+        if self.golden.validated(row):
+            yield "Validated before, but a quote is not found exactly once."
         if value.get(REJECTED):
             yield from _wrapped("Rejected: ", value[REJECTED])
         yield from self._evidence(row)
@@ -97,8 +124,7 @@ class Review:
                 yield from _wrapped("Evidence: ", item if isinstance(item, str) else _plain(item))
             else:
                 yield from _extract_lines("Evidence", extract)
-        for problem in self.golden.problems(row):
-            nearest = self.golden.nearest(problem)
+            nearest = self.golden.nearest(item) if extract is None else None
             if nearest is not None:
                 yield from _extract_lines("The nearest text", nearest)
 
@@ -108,33 +134,54 @@ class Review:
 
     # --- what is changed --------------------------------------------------------------------------
 
-    def _edit(self, row: int) -> None:
+    def _edits(self, row: int) -> dict[str, Any]:
+        """What the person wants changed."""
         say(["Enter keeps what is there, - takes it out."])
         value = self.file.entries[row].value or {}
+        answers = "expected_answers" if value.get("expected_answers") else "expected_answer"
+        fields = (("question", "question"), (answers, answers.removeprefix("expected_")), ("required_facts", "facts"))
         changes: dict[str, Any] = {}
-        for key, name in _FIELDS:
-            answer = _asked(f"New {name}: ", value.get(key))
-            if answer:
-                changes[key] = None if answer == "-" else answer
+        for key, name in fields:
+            changes |= self._edited_field(key, name, value.get(key))
         items = self._items(row)
-        quotes = self._edited(items, [p["nearest"]["text"] for p in self.golden.problems(row) if "nearest" in p])
+        quotes = self._edited(items)
         if quotes != items:
             changes["expected_evidence"] = quotes
-        if changes:
-            self.golden.change(row, changes)
+        return changes
 
-    def _edited(self, items: list[Any], nearest: list[str]) -> list[Any]:
-        """The evidence as the person wants it; `nearest`: the texts near to the quotes that are not found, in order."""
-        kept: list[Any] = []
-        for item in items:
-            lost = self.golden.extract(item) is None
-            near = nearest.pop(0) if lost and nearest else None
-            quote = item if isinstance(item, str) else _plain(item)
-            answer = _asked(f"New quote for {escaped(quote)}{' [= takes the nearest text]' if near else ''}: ", quote)
-            if answer != "-":
-                kept.append(near if answer == "=" and near else self._as_written(answer) if answer else item)
-        answer = _asked("Another quote: ")
+    def _edited_field(self, key: str, name: str, present: Any) -> dict[str, Any]:
+        """{key: new value}, None for one that is taken out; empty where it is kept."""
+        several = key in ("expected_answers", "required_facts")
+        divided = f" [divided by {self._separator}]" if several else ""
+        if several and isinstance(present, list):
+            present = self._separator.join(map(str, present))
+        answer = _asked(f"New {name}{divided}: ", present)
+        if not answer:
+            return {}
+        if answer == "-":
+            return {key: None}
+        pieces = [piece.strip() for piece in answer.split(self._separator) if piece.strip()]
+        return {key: pieces if several else answer}
+
+    def _edited(self, items: list[Any]) -> list[Any]:
+        """The evidence as the person wants it."""
+        kept = [quote for item in items if (quote := self._edited_quote(item)) is not None]
+        while (answer := _asked("Another quote: ")) == "=":
+            say([_NONE_NEAR])
         return [*kept, self._as_written(answer)] if answer and answer != "-" else kept
+
+    def _edited_quote(self, item: Any) -> Any:
+        """One quote as the person wants it; None to take it out."""
+        near = self.golden.nearest(item) if self.golden.extract(item) is None else None
+        quote = item if isinstance(item, str) else _plain(item)
+        offer = "" if near is None else " [= takes the nearest text]"
+        while (answer := _asked(f"New quote for {escaped(quote)}{offer}: ", quote)) == "=" and near is None:
+            say([_NONE_NEAR])
+        if answer == "=" and near is not None:
+            return near.passage
+        if answer == "-":
+            return None
+        return self._as_written(answer) if answer else item
 
     def _as_written(self, quote: str) -> str:
         """A quote as it was typed; where that is in no document, with line breaks for \\n if that is."""
@@ -167,6 +214,11 @@ def _wrapped(start: str, text: Any, hang: str | None = None) -> Iterator[str]:
         start
     ]
     return iter(lines)
+
+
+def _agreed(prompt: str) -> bool:
+    answer = (_asked(prompt) or "").lower()
+    return answer != "" and "yes".startswith(answer)
 
 
 def _asked(prompt: str, present: Any = None) -> str | None:

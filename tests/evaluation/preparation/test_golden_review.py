@@ -167,10 +167,12 @@ def test_problems_are_those_of_the_set_and_follow_a_change(tmp_path: Path) -> No
         ["quote '25  days' is not found exactly once"],
         ["quote 'HR' is not found exactly once"],
     ]
-    nearest = one.nearest(one.problems(0)[0])
+    nearest = one.nearest("25  days")
     assert nearest is not None
     assert nearest.passage == "25 days"
-    assert one.nearest(one.problems(1)[0]) is None
+    assert one.nearest("HR") is None
+    assert one.nearest("25 days") is None
+    assert one.nearest({"any_of": ["25  days"]}) is None
     one.change(0, {"expected_evidence": ["25 days"]})
     assert one.problems(0) == []
 
@@ -205,3 +207,12 @@ def test_long_lines_are_cut_around_the_quote() -> None:
     documents = Documents.of({"d": "a" * 5000 + "quote" + "b" * 5000})
     extract = extract_of(documents, 0, 5000, 5005)
     assert (extract.before, extract.passage, extract.after) == ("…" + "a" * 240, "quote", "b" * 240 + "…")
+
+
+def test_a_validated_question_with_a_broken_quote_is_left(tmp_path: Path) -> None:
+    quotes = (["25 days"], ["25 weeks"], ["Ask HR."], [])
+    one = review(tmp_path, *({"id": f"g{i}", "expected_evidence": q, "validated": True} for i, q in enumerate(quotes)))
+    assert one.left() == [1, 2]
+    assert one.file.left() == []
+    one.change(1, {"expected_evidence": ["25 days"]})
+    assert one.left() == [2]

@@ -278,12 +278,31 @@ class GoldenReview:
         shift = int(self.documents.offsets[document])
         return extract_of(self.documents, document, start - shift, end - shift)
 
-    def nearest(self, problem: Mapping[str, Any]) -> Extract | None:
-        """The passage nearest to a quote that is not found, where the problem names one."""
-        near = problem.get("nearest")
-        if not near:
+    def nearest(self, item: Any) -> Extract | None:
+        """The passage nearest to a quote that is not found; None for a quote that is, and where none is near."""
+        if not isinstance(item, str) and not (isinstance(item, dict) and "quote" in item):
+            return None  # of alternatives nobody knows which is meant
+        asked = [{"id": "any", "expected_evidence": [item]}]
+        found = check_golden(asked, self.documents if self.documents.given else None)["problems"]
+        near = next((problem["nearest"] for problem in found if "nearest" in problem), None)
+        if near is None:
             return None
         return extract_of(self.documents, self.documents.code(near["doc_id"]), near["start"], near["end"])
+
+    def broken(self, row: int) -> bool:
+        """True for a question with a quote that the documents do not hold exactly once."""
+        return any(problem["problem"].startswith("quote ") for problem in self.problems(row))
+
+    def left(self, again: bool = False) -> list[int]:
+        """The questions to ask about: those of `GoldenFile.left`, and the validated ones with a broken quote."""
+        left = set(self.file.left(again))
+        return [
+            row for row in range(len(self.file.entries)) if row in left or (self.validated(row) and self.broken(row))
+        ]
+
+    def validated(self, row: int) -> bool:
+        """True for a question that a person has found right."""
+        return (self.file.entries[row].value or {}).get("validated") is True
 
 
 def extract_of(documents: Documents, document: int, start: int, end: int, around: int = 2) -> Extract:
