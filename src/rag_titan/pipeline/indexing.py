@@ -1,0 +1,55 @@
+"""Documents into a store; what stands there already as it is now is not embedded again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rag_titan.pipeline.parts import Chunk, Chunker, Document, Embedder, Store
+
+Progress = Callable[[int], None]
+
+
+@dataclass
+class Indexed:
+    """What became of some documents.
+
+    documents  how many were looked at
+    unchanged  of which the store has the very chunks, so that nothing was embedded
+    chunks     how many of these documents the store holds now
+    """
+
+    documents: int = 0
+    unchanged: int = 0
+    chunks: int = 0
+
+
+def index_documents(
+    documents: Iterable[Document], chunker: Chunker, embedder: Embedder, store: Store, progress: Progress | None = None
+) -> Indexed:
+    """Cut documents into chunks and put these into the store, each document wholly or not at all.
+
+    A document whose chunks are in the store as they would be now is left alone: the store's vectors are those of the
+    same embedder, or it would have refused it. `progress` is called with the number of documents that are through.
+    """
+    there: dict[str, list[str]] = {}
+    for chunk in store.chunks():
+        there.setdefault(chunk.doc_id, []).append(_told(chunk))
+    done = Indexed()
+    for document in documents:
+        chunks = chunker.chunks(document)
+        if there.get(document.id, []) == [_told(chunk) for chunk in chunks]:
+            done.unchanged += 1
+        else:
+            store.replace(document.id, chunks, embedder.embed([chunk.text for chunk in chunks]))
+        done.documents += 1
+        done.chunks += len(chunks)
+        if progress is not None:
+            progress(done.documents)
+    return done
+
+
+def _told(chunk: Chunk) -> str:
+    """All that is known of a chunk as text, however the store wrote it down."""
+    return json.dumps(chunk.record(), sort_keys=True)
