@@ -105,10 +105,11 @@ def _own_part(path: Path, whole: Table, optional: bool = False) -> Table:
 
 
 def _config(file: str, table: Table) -> Config:
-    known = [*_READERS, *_SECTIONS]
+    known = [*_READERS, *_SECTIONS, _OF_THE_PIPELINE]
     for key in table:
         if key not in known:
             raise SettingsError(f"{file}: unknown key {key!r}{nearest(key, known)}.")
+    _table(f"{file}: {_OF_THE_PIPELINE}", table.get(_OF_THE_PIPELINE, {}))
     values = {key: read(f"{file}: {key}", table[key]) for key, read in _READERS.items() if key in table}
     weights = _nested(f"{file}: weights", table.get("weights", {}))
     return Config(
@@ -194,3 +195,4 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_error_rate": _share,
 }
 _SECTIONS = ("weights", "targets", "gates", "thresholds", "columns")
+_OF_THE_PIPELINE = "pipeline"  # its settings, which index, ask and compare read in the same file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 import threading
@@ -24,7 +25,12 @@ TERMINATED = 128 + signal.SIGTERM
 
 # In the order of the help page. What a name stands for is the function of that name, or the group `app`, in
 # cli/<name>.py; a name that is a word of Python's own has an underscore behind it there.
-COMMANDS = ("evaluate", "demo", "golden", "collect", "build", "import", "export", "metrics", "schema")
+COMMANDS = (
+    "evaluate", "demo", "golden", "collect", "build", "import", "export", "index", "ask", "compare", "metrics",
+    "schema",
+)  # fmt: skip
+
+_MARKUP = re.compile(r"\[(?=[a-z#/@])")  # how a tag of rich begins
 
 
 class Subcommands(TyperGroup):
@@ -44,7 +50,17 @@ class Subcommands(TyperGroup):
         if group is None:
             group = typer.Typer(add_completion=False)
             group.command(cmd_name)(getattr(module, name))
-        return typer.main.get_command(group)
+        return _verbatim(typer.main.get_command(group))
+
+
+def _verbatim(command: Any) -> Any:
+    """The command with help texts that the terminal shows as they are written: rich takes [columns] for a style."""
+    for part in (command, *command.params):
+        if getattr(part, "help", None):
+            part.help = _MARKUP.sub(r"\\\g<0>", part.help)
+    for inner in getattr(command, "commands", {}).values():
+        _verbatim(inner)
+    return command
 
 
 app = typer.Typer(

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -83,31 +83,32 @@ def watched() -> bool:
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[int], None] | None]:
-    """A callback that counts questions on the terminal once the work takes longer than a second; None where nobody
-    looks."""
+def progress(noun: str = "questions") -> Iterator[Counter | None]:
+    """A callback that counts on the terminal once the work takes longer than a second; None where nobody looks."""
     if not watched():
         yield None
         return
-    counter = _Counter()
+    counter = Counter(noun)
     try:
         yield counter
     finally:
         counter.stop()
 
 
-class _Counter:
-    """Counts the questions that are done; rich is loaded only for work that takes long."""
+class Counter:
+    """Counts what is done; rich is loaded only for work that takes long."""
 
-    def __init__(self) -> None:
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
         self._begin = time.monotonic()
         self._bar: Any = None
 
-    def __call__(self, done: int) -> None:
+    def __call__(self, done: int, of: int | None = None, doing: str = "") -> None:
         if self._bar is None and time.monotonic() - self._begin > PATIENCE:
             self._bar = self._shown()
         if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done)
+            said = f"{done:,} {self._noun}" if of is None else f"{done:,} of {of:,} {self._noun}  {doing}"
+            self._bar.update(self._bar.task_ids[0], description=escaped(said))
 
     def stop(self) -> None:
         """Take the bar off the screen."""
@@ -119,8 +120,8 @@ class _Counter:
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        counted = TextColumn("{task.completed:,} questions")
+        counted = TextColumn("{task.description}", markup=False)
         bar = Progress(SpinnerColumn(), counted, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-        bar.add_task("questions", total=None)
+        bar.add_task("", total=None)
         bar.start()
         return bar

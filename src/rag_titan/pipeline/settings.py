@@ -13,6 +13,7 @@ from rag_titan.errors import SettingsError, nearest
 
 PREFIX = "RAG_TITAN_"
 TABLE = "pipeline"  # of a config file
+_OF_A_PROJECT = ("tool", "rag-titan")  # what stands around it in a pyproject.toml
 
 CHUNKERS = ("words", "characters", "tokens", "recursive", "sentence", "paragraph", "section", "page")
 RETRIEVERS = ("vectors", "bm25", "hybrid")
@@ -69,7 +70,7 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
     reranker: str = "sentence"
     k: int = 5
     generator: str = "extractive"
-    abstain_below: float = 0.32
+    abstain_below: float = 0.3
     model: str = ""
     url: str = ""
     input_price: float | None = None
@@ -119,7 +120,7 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
     ) -> Settings:
         """These settings; what they leave out comes from the environment, then from the file, then from the defaults.
 
-        file  a TOML file with a table [pipeline], such as rag-titan.toml
+        file  a TOML file with a table [pipeline], such as rag-titan.toml; [tool.rag-titan.pipeline] in a pyproject.toml
 
         Raises SettingsError for a name that is no setting (the nearest is named) and for a value of the wrong kind.
         """
@@ -157,28 +158,44 @@ def _value(name: str, value: Any, where: str) -> Any:
     return kind(value)
 
 
+def setting_of(name: str, text: str, where: str) -> Any:
+    """The value of a setting that was written as text.
+
+    >>> setting_of("chunk_size", "200", "--set")
+    200
+
+    Raises SettingsError for a name that is no setting, and for text of another kind.
+    """
+    if name not in _KINDS:
+        raise SettingsError(f"{where}: must be the name of a setting, got {name!r}{nearest(name, _KINDS)}.")
+    try:
+        return _KINDS[name](text)
+    except ValueError:
+        raise SettingsError(f"{where}: must be {_SAID[_KINDS[name]]}, got {text!r}.") from None
+
+
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     """The settings among the variables; other variables with our prefix belong to other parts."""
     found = {}
-    for name, kind in _KINDS.items():
+    for name in _KINDS:
         variable = f"{PREFIX}{name.upper()}"
         if variable in environ:
-            try:
-                found[name] = kind(environ[variable])
-            except ValueError:
-                raise SettingsError(f"{variable}: must be {_SAID[kind]}, got {environ[variable]!r}.") from None
+            found[name] = setting_of(name, environ[variable], variable)
     return found
 
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig")).get(TABLE, {})
+        whole = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{path}: must be a file that can be read ({error.strerror}). Check its path.") from None
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: must be TOML as UTF-8 text, got something else: {error}.") from None
-    if not isinstance(table, dict):
-        raise SettingsError(f"{path}: {TABLE}: must be a table, got {table!r}.")
+    table: Any = whole
+    for name in (*_OF_A_PROJECT, TABLE) if path.name == "pyproject.toml" else (TABLE,):
+        table = table.get(name, {})
+        if not isinstance(table, dict):
+            raise SettingsError(f"{path}: {name}: must be a table, got {table!r}.")
     return {name: _value(name, value, f"{path}: {TABLE}.{name}") for name, value in table.items()}
 
 

@@ -1,0 +1,155 @@
+"""rag-titan compare: every combination of chunkers, retrievers and types of RAG on the golden questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rag_titan.cli.dataset_folder import check_folder
+from rag_titan.cli.outcome import FINE, UNMEASURED
+from rag_titan.cli.pipeline_options import ConfigFile, Sets, settings_of
+from rag_titan.cli.terminal import complain, escaped, progress, say
+from rag_titan.errors import SettingsError
+
+if TYPE_CHECKING:
+    from rag_titan.pipeline.comparison import Comparison
+
+SOME_FAILED = 1
+WHAT, RESULT = "What is compared", "Results"
+
+Files = Annotated[
+    list[Path] | None,
+    typer.Option("--files", metavar="FILE|FOLDER...", readable=False, help="The documents; several after one another."),
+]
+More = Annotated[  # --files a.md b.md, as shells write docs/*
+    list[Path] | None, typer.Argument(hidden=True, readable=False, help="Further files, after --files.")
+]
+    list[Path] | None, typer.Argument(hidden=True, readable=False)
+]  # --files a.md b.md, as shells write it
+Golden = Annotated[
+    Path, typer.Option(metavar="FILE", readable=False, help="The golden questions, with quotes as expected_evidence.")
+]
+Chunkers = Annotated[str | None, typer.Option(metavar="A,B", rich_help_panel=WHAT, help="As sentence,paragraph.")]
+Sizes = Annotated[
+    str | None, typer.Option(metavar="N,M", rich_help_panel=WHAT, help="Chunk sizes, in the unit of each chunker.")
+]
+Retrievers = Annotated[str | None, typer.Option(metavar="A,B", rich_help_panel=WHAT, help="Of vectors,bm25,hybrid.")]
+Rerankers = Annotated[str | None, typer.Option(metavar="A,B", rich_help_panel=WHAT, help="Of none,sentence.")]
+RagTypes = Annotated[str | None, typer.Option(metavar="A,B", rich_help_panel=WHAT, help="Of simple,adaptive.")]
+CutOff = Annotated[
+    int | None, typer.Option(metavar="K", rich_help_panel=WHAT, help="Chunks in the context, and K of the metrics.")
+]
+Words = Annotated[
+    int, typer.Option(metavar="N", min=1, rich_help_panel=WHAT, help="Words of retrieved text that all are judged by.")
+]
+Order = Annotated[
+    str, typer.Option("--by", metavar="COLUMN", rich_help_panel=RESULT, help="The order, as token_f1 or answer_f1.")
+]
+Output = Annotated[
+    Path, typer.Option(metavar="DIR", readable=False, rich_help_panel=RESULT, help="For comparison.json and .md.")
+]
+TraceFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--trace", metavar="DIR", readable=False, rich_help_panel=RESULT,
+        help="For every step of every question, as JSON Lines.",
+    ),
+]  # fmt: skip
+
+
+def compare(
+    golden: Golden,
+    files: Files = None,
+    more: More = None,
+    chunkers: Chunkers = None,
+    sizes: Sizes = None,
+    retrievers: Retrievers = None,
+    rerankers: Rerankers = None,
+    rag_types: RagTypes = None,
+    k: CutOff = None,
+    words: Words = 500,
+    by: Order = "recall_in_words",
+    output: Output = Path("comparison"),
+    trace: TraceFolder = None,
+    sets: Sets = None,
+    config: ConfigFile = None,
+) -> None:
+    """Ask the golden questions with every combination, and print a table, best first.
+
+    What is not varied is as the settings have it. Exit codes: 0 fine, 1 some combinations failed, 2 bad input,
+    3 nothing was measured.
+    """
+    documents = [*(files or ()), *(more or ())]
+    _check_places(output, trace, golden, documents)
+    settings = settings_of(sets or (), config, k=k)
+    from rag_titan.pipeline.comparing import compare_pipelines, variants_of
+
+    variants = variants_of(
+        settings, chunkers=_listed(chunkers), sizes=_numbers(sizes), retrievers=_listed(retrievers),
+        rerankers=_listed(rerankers), rag_types=_listed(rag_types),
+    )  # fmt: skip
+    with progress() as counter:
+        comparison = compare_pipelines(
+            documents, golden, variants, words=words, by=by, trace=trace, progress=counter
+        )  # fmt: skip
+    say(_lines(comparison, [*comparison.save(output), *([trace] if trace else [])]))
+    raise typer.Exit(_exit_code(comparison))
+
+
+def _check_places(output: Path, trace: Path | None, golden: Path, documents: Sequence[Path]) -> None:
+    if not documents:
+        raise SettingsError("--files: must be given, got none. Write it as --files docs/.")
+    check_folder(output, [("the golden questions", golden)])
+    if trace is not None and trace.exists() and not trace.is_dir():
+        raise SettingsError(f"--trace: must be a folder, got the file {trace}. Choose another name.")
+
+
+def _listed(text: str | None) -> list[str]:
+    return [] if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _numbers(text: str | None) -> list[int]:
+    try:
+        return [int(part) for part in _listed(text)]
+    except ValueError:
+        raise SettingsError(f"--sizes: must be whole numbers, got {text!r}. Write them as 100,200.") from None
+
+
+def _lines(comparison: Comparison, written: Sequence[Path]) -> Iterator[str]:
+    yield from comparison.notes()
+    if comparison.measured:
+        yield ""
+        yield from _table(*comparison.cells())
+    yield ""
+    yield from (f"Failed: {escaped(row.variant.name)}: {escaped(row.error)}" for row in comparison.failed)
+    yield from (
+        f"Errors: {row.errors} of {row.questions} questions with {row.variant.name}"
+        for row in comparison.measured
+        if row.errors
+    )
+    yield from (f"Note: {escaped(text)}" for text in comparison.warnings)
+    yield f"Written: {', '.join(escaped(file) for file in written)}"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Names to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    texts = [
+        all(not cell[:1].isdigit() and cell[:1] not in "<>–" for cell in column) for column in zip(*rows, strict=True)
+    ]
+    for row in (header, *rows):
+        cells = [
+            cell.ljust(width) if is_text else cell.rjust(width)
+            for cell, width, is_text in zip(row, widths, texts, strict=True)
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def _exit_code(comparison: Comparison) -> int:
+    if comparison.is_empty:
+        complain("nothing was measured.")
+        return UNMEASURED
+    return SOME_FAILED if comparison.failed else FINE
