@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from importlib import import_module
+from keyword import iskeyword
 
 import pytest
+import typer
 from tests.cli.conftest import Run
 
 from rag_titan import __version__
@@ -36,6 +40,25 @@ def test_every_command_and_option_has_a_help_text() -> None:
     for name, command in found.items():
         assert command.help, name
         assert [param.name for param in command.params if not param.help] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_word_in_brackets(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words are those of the source text, which rich would take for styles."""
+    monkeypatch.setenv("COLUMNS", "250")
+    module = import_module(f"rag_titan.cli.{name}_" if iskeyword(name) else f"rag_titan.cli.{name}")
+    group = getattr(module, "app", None)
+    if group is None:
+        group = typer.Typer()
+        group.command(name)(getattr(module, f"{name}_" if iskeyword(name) else name))
+    command = typer.main.get_command(group)
+    inner = getattr(command, "commands", {})
+    for path, one in [((name,), command), *(((name, part), inner[part]) for part in inner)]:
+        texts = [one.help or "", *(getattr(param, "help", None) or "" for param in one.params)]
+        words = {word for text in texts for word in re.findall(r"\S*\[\S*\]", text)}
+        said = run(*path, "--help").out
+        assert {word for word in words if word not in said} == set()
+        assert "\\[" not in said
 
 
 def test_nobody_sees_a_progress_bar_where_standard_error_is_no_terminal() -> None:
