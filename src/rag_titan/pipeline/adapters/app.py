@@ -181,7 +181,8 @@ def method(part: Any, where: str, *names: str) -> Callable[..., Any]:
             return found
     if callable(part):
         return part  # type: ignore[no-any-return]  # a function of the user
-    raise SettingsError(f"{where}: must be a function or have a method {' or '.join(names)}, got {_kind(part)}.")
+    rule = f"must be a function{''.join(f' or have a method {name}' for name in names)}"
+    raise SettingsError(f"{where}: {rule}, got {'none' if part is None else type(part).__name__}.")
 
 
 def whole_or_steps(name: str, whole: Any, retriever: Any, answer: Any) -> bool:
@@ -198,7 +199,3 @@ def whole_or_steps(name: str, whole: Any, retriever: Any, answer: Any) -> bool:
         got = " and ".join(f"{article} {part}" for article, part in zip(articles, given, strict=True)) or "none of them"
         raise SettingsError(f"{name}: must be given, or a retriever and an answer in its place, got {got}.")
     return given == [name]
-
-
-def _kind(part: Any) -> str:
-    return "none" if part is None else type(part).__name__

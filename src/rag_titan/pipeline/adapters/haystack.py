@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ class HaystackPipeline(AppPipeline):
 
     retriever  has `run(query=)`, or is a function of the question: {"documents": [...]} or the list
     answer     a function of the question and the Documents: text, a message, or what a generator returns
-    reranker   has `run(query=, documents=)`, or is a function of the question and the Documents
+    reranker   has `run(documents=)`, perhaps with `query=`, or is a function of the question and the Documents
     pipeline   then `retriever`, `answer` and `reranker` are the names of its components. Of its time only the whole is
                known, as its components do not say theirs
     inputs     what the pipeline is run with: a function of the question
@@ -86,7 +87,10 @@ def _retrieve(part: object) -> Callable[[str], Any]:
 
 def _rerank(part: object) -> Rerank:
     call = method(part, "reranker", "run")
-    return call if call is part else lambda question, documents: call(query=question, documents=documents)
+    if call is part:
+        return call
+    takes_question = "query" in inspect.signature(call).parameters  # those that sort by metadata do not
+    return lambda question, documents: call(documents=documents, **({"query": question} if takes_question else {}))
 
 
 def _embed(embeddings: object) -> Embed | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import SettingsError
@@ -47,7 +48,7 @@ class Sources:
         Raises SettingsError where there is neither.
         """
         paths = _paths(files)
-        folders = [path.resolve() for path in paths if path.is_dir()]
+        folders = [Path(os.path.abspath(path)) for path in paths if path.is_dir()]
         if isinstance(documents, Mapping):
             return cls([Source(str(name), text, frozenset([str(name)])) for name, text in documents.items()], folders)
         if is_list(documents):
@@ -81,19 +82,16 @@ class Sources:
         if passage.file is None:
             return []
         below = _below(passage.file, self.folders)
-        for names in ({passage.file, below}, {PurePath(below.replace("\\", "/")).name}):
-            found = [source for source in self.all if names & source.names]
-            if found:
-                return [source for source in found if source.page == passage.page] or found
-        return []
+        found = self._by_name.get(below) or self._by_name.get(passage.file) or self._by_last.get(_last(below), [])
+        return [source for source in found if source.page == passage.page] or found
 
     @cached_property
     def _by_name(self) -> dict[str, list[Source]]:
-        found: dict[str, list[Source]] = {}
-        for source in self.all:
-            for name in source.names:
-                found.setdefault(name, []).append(source)
-        return found
+        return _grouped((name, source) for source in self.all for name in source.names)
+
+    @cached_property
+    def _by_last(self) -> dict[str, list[Source]]:
+        return _grouped((name, source) for source in self.all for name in {_last(name) for name in source.names})
 
 
 def _named(passages: Sequence[Passage], folders: Sequence[Path]) -> list[Source]:
@@ -118,10 +116,22 @@ def _base(passage: Passage, number: int, folders: Sequence[Path]) -> str:
     return passage.id or f"document_{number}"
 
 
+def _grouped(pairs: Iterable[tuple[str, Source]]) -> dict[str, list[Source]]:
+    found: dict[str, list[Source]] = {}
+    for name, source in pairs:
+        found.setdefault(name, []).append(source)
+    return found
+
+
+def _last(name: str) -> str:
+    """The last part of a path, of this or another system."""
+    return name.replace("\\", "/").rpartition("/")[2]
+
+
 def _below(file: str, folders: Sequence[Path]) -> str:
     """The name of a file in the folder that was indexed, as the loaders of this package would call it."""
+    path = Path(os.path.abspath(file))
     for folder in folders:
-        path = Path(file).resolve()
         if path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()
     return file
