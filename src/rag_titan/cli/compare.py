@@ -27,8 +27,6 @@ Files = Annotated[
 More = Annotated[  # --files a.md b.md, as shells write docs/*
     list[Path] | None, typer.Argument(hidden=True, readable=False, help="Further files, after --files.")
 ]
-    list[Path] | None, typer.Argument(hidden=True, readable=False)
-]  # --files a.md b.md, as shells write it
 Golden = Annotated[
     Path, typer.Option(metavar="FILE", readable=False, help="The golden questions, with quotes as expected_evidence.")
 ]
