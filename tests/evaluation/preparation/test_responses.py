@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.json import encode
 
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation.preparation.responses import OUTPUTS, Responses, is_answered
@@ -130,3 +131,9 @@ def test_answered_is_what_has_something_to_score() -> None:
     assert is_answered({"id": "g", "answer": ""})
     assert is_answered({"id": "g", "retrieved_ids": [], "error": "answer is absent"})
     assert not is_answered({"id": "g", "question": "?", "error": "time-out", "latency_ms": 3.0, "expected_answer": "x"})
+
+
+def test_names_that_no_file_can_hold_are_made_writable() -> None:
+    outputs = Responses.of(None).outputs({"answer": "25", "odd\ud800": 1, 7: 2})
+    assert outputs == {"answer": "25", "odd\ufffd": 1}
+    assert encode(outputs)

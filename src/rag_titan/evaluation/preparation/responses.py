@@ -9,7 +9,7 @@ from typing import Any
 from rag_titan.errors import DatasetError, SettingsError, nearest
 from rag_titan.evaluation.data.cleaning import clean_anything, cleaners_of
 from rag_titan.evaluation.data.columns import Columns, SourcePath
-from rag_titan.evaluation.data.plain import Place, keys_of, plain, quoted, shown
+from rag_titan.evaluation.data.plain import Place, keys_of, plain, quoted, shown, without_surrogates
 from rag_titan.evaluation.data.records import GOLD, Query
 
 Record = dict[str, Any]
@@ -106,8 +106,8 @@ def _as_it_is(response: Any) -> tuple[Record, list[str]]:
         return {"answer": response}, []
     if not isinstance(response, dict):
         return {}, [f"the response must be text or an object, got {shown(response)}"]
-    own = {key: value for key, value in response.items() if value is not None}
-    found = {key: value for key, value in own.items() if isinstance(key, str) and key not in (*GOLD, *ASKED)}
+    own = {without_surrogates(key): v for key, v in response.items() if isinstance(key, str) and v is not None}
+    found = {key: value for key, value in own.items() if key not in (*GOLD, *ASKED)}
     if any(key in OUTPUTS for key in response):
         return found, []
     return {}, [f"the response must have keys of the dataset, such as answer, got {keys_of(response)}; map them"]
