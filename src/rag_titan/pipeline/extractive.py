@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -11,14 +11,16 @@ import numpy as np
 
 from rag_titan.pipeline.parts import Chunk, Embedder, Generated
 from rag_titan.pipeline.prompts import ABSTENTION
-from rag_titan.pipeline.sentences import sentences
+from rag_titan.pipeline.sentences import quotable
 from rag_titan.pipeline.stems import stems
 
 MOST_QUOTES = 3
 _BESIDE = 0.9  # of the best: what is quoted beside it
 _WORDS = 0.6  # the weight of the words; the rest is the vectors'
-_ELSEWHERE = 0.5  # what a word counts that stands in the chunk or its headings, not in the sentence
+_ABOVE = 0.9  # what a word counts that stands in the headings of the chunk, not in the sentence
+_ELSEWHERE = 0.3  # what a word counts that stands elsewhere in the chunk
 _UNHEARD = 2.0  # how much more a word weighs that no sentence of the context has: the question may be about it
+_NUMERAL = 3.0  # how much more a number of the question weighs: 2019 is not 2020
 _NUMBERLESS = 0.7  # of the score of a sentence without a number, where the question asks for one
 _ASKS_FOR_NUMBER = re.compile(
     r"\b(how (many|much|long|often|old|high|far|late|early)|what (time|date|year)|when)\b", re.IGNORECASE
@@ -40,10 +42,11 @@ UNRELATED = (  # what a cosine means differs between models: it is counted from 
 
 @dataclass(frozen=True)
 class _Quote:
-    """A sentence of the chunk at a place of the context, from 1."""
+    """A sentence of the chunk at a place of the context, from 1, and the heading above it."""
 
     place: int
     text: str
+    heading: str
     chunk: Chunk
 
 
@@ -87,8 +90,8 @@ def _quotes(context: Sequence[Chunk]) -> list[_Quote]:
     """Every sentence once: chunks that overlap share some."""
     quotes: dict[str, _Quote] = {}
     for place, chunk in enumerate(context, start=1):
-        for text in sentences(chunk):
-            quotes.setdefault(text, _Quote(place, text, chunk))
+        for text, heading in quotable(chunk):
+            quotes.setdefault(text, _Quote(place, text, heading, chunk))
     return list(quotes.values())
 
 
@@ -97,28 +100,30 @@ def _shares(question: str, quotes: Sequence[_Quote]) -> list[float]:
     asked = set(stems([question])[0])
     if not asked:
         return [0.0] * len(quotes)
-    own = [set(found) & asked for found in stems([quote.text for quote in quotes])]
-    texts = {quote.chunk.id: _all_words(quote.chunk) for quote in quotes}
-    around = dict(zip(texts, (set(found) & asked for found in stems(list(texts.values()))), strict=True))
-    weights = _weights(asked, own)
-    total = sum(weights.values())
+    own = _among(asked, [quote.text for quote in quotes])
+    above = _among(asked, [quote.heading for quote in quotes])
+    texts = {quote.chunk.id: quote.chunk.text for quote in quotes}
+    around = dict(zip(texts, _among(asked, list(texts.values())), strict=True))
+    weights = _weights(asked, [found | heading for found, heading in zip(own, above, strict=True)])
     shares = []
-    for quote, found in zip(quotes, own, strict=True):
-        elsewhere = around[quote.chunk.id] - found
-        shares.append((_sum(weights, found) + _ELSEWHERE * _sum(weights, elsewhere)) / total)
+    for quote, found, heading in zip(quotes, own, above, strict=True):
+        credit = {stem: _ELSEWHERE for stem in around[quote.chunk.id]}
+        credit |= dict.fromkeys(heading, _ABOVE) | dict.fromkeys(found, 1.0)
+        shares.append(sum(weights[stem] * credit[stem] for stem in sorted(credit)) / sum(weights.values()))
     return shares
+
+
+def _among(asked: set[str], texts: Sequence[str]) -> list[set[str]]:
+    return [set(found) & asked for found in stems(texts)]
 
 
 def _weights(asked: set[str], sentences: Sequence[set[str]]) -> dict[str, float]:
     """Each word's inverse document frequency among the sentences, which is above 0."""
     n = len(sentences)
     counts = {stem: sum(stem in found for found in sentences) for stem in sorted(asked)}
-    return {stem: log(1 + (n + 0.5) / (count + 0.5)) * (1 if count else _UNHEARD) for stem, count in counts.items()}
-
-
-def _sum(weights: Mapping[str, float], stems: set[str]) -> float:
-    return sum(weights[stem] for stem in sorted(stems))
-
-
-def _all_words(chunk: Chunk) -> str:
-    return "\n".join([*map(str, chunk.metadata.get("headings", ())), chunk.text])
+    return {
+        stem: log(1 + (n + 0.5) / (count + 0.5))
+        * (1 if count else _UNHEARD)
+        * (_NUMERAL if any(map(str.isdigit, stem)) else 1)
+        for stem, count in counts.items()
+    }

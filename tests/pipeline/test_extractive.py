@@ -1,0 +1,113 @@
+"""Answers that are quotes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.pipeline.small import LEAVE, TRAVEL, chunk, embedder
+
+from rag_titan.pipeline.embedding.wordllama import WordLlamaEmbedder
+from rag_titan.pipeline.extractive import ExtractiveGenerator
+from rag_titan.pipeline.parts import Chunk
+from rag_titan.pipeline.prompts import ABSTENTION
+from rag_titan.pipeline.settings import Settings
+
+HANDBOOK = [
+    Chunk(f"{name}#{place}", part, 0, len(part), name, {"headings": [part.partition("\n")[0]]})
+    for name, text in (("leave.md", LEAVE), ("travel.md", TRAVEL))
+    for place, part in enumerate(text.split("\n## ")[1:])
+]
+
+
+@pytest.fixture(scope="module")
+def generator() -> ExtractiveGenerator:
+    return ExtractiveGenerator(WordLlamaEmbedder(), Settings().abstain_below)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many days of annual leave do employees receive?", "28 days"),
+        ("Who approves annual leave?", "shift planner"),
+        ("From which day is a medical certificate needed?", "fourth day"),
+        ("What is the limit for a hotel night?", "95 euros"),
+        ("Is breakfast included?", "Breakfast is included"),
+        ("Who books train tickets?", "travel office"),
+        ("Is first class paid?", "not paid"),
+        ("By when must a stolen laptop be reported?", "3 hours"),
+    ],
+)
+def test_the_first_quote_answers(generator: ExtractiveGenerator, question: str, answer: str) -> None:
+    generated = generator.generate(question, HANDBOOK)
+    assert answer in generated.text.partition("[")[0]
+    assert not generated.abstained
+    assert 1 <= generated.text.count("[") <= 3
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which pension fund does the firm use?",
+        "What does parking cost?",
+        "Who is the chief executive?",
+        "May I bring my dog?",
+        "When was the firm founded?",
+        "What is the wifi password?",
+        "Is there a canteen?",
+        "What is the notice period?",
+    ],
+)
+def test_without_an_answer_it_abstains(generator: ExtractiveGenerator, question: str) -> None:
+    generated = generator.generate(question, HANDBOOK)
+    assert (generated.text, generated.abstained) == (ABSTENTION, True)
+
+
+@pytest.mark.parametrize("question", ["", "?", "What is it?", "leave " * 2000])
+def test_odd_questions_are_answered_in_one_way_or_the_other(generator: ExtractiveGenerator, question: str) -> None:
+    generated = generator.generate(question, HANDBOOK)
+    assert generated.abstained == (generated.text == ABSTENTION)
+
+
+def test_markers_name_the_chunk_that_is_quoted(generator: ExtractiveGenerator) -> None:
+    for question in ("What is the limit for a hotel?", "Who approves annual leave?"):
+        for quote, place in _quotes(generator.generate(question, HANDBOOK).text):
+            assert quote in " ".join(HANDBOOK[place - 1].text.split())
+
+
+def _quotes(answer: str) -> list[tuple[str, int]]:
+    parts = answer.replace("[", "]").split("]")
+    return [(quote.strip(), int(place)) for quote, place in zip(parts[::2], parts[1::2], strict=False)]
+
+
+def test_sentences_that_fit_alike_are_quoted_together_and_each_once() -> None:
+    context = [chunk("a", "Leave is 28 days. Leave is 28 days."), chunk("b", "Leave is 28 days."),
+               chunk("c", "Leave days are 28."), chunk("e", "The hotel is 95 euros.")]  # fmt: skip
+    answer = ExtractiveGenerator(embedder(), 0.3).generate("How many leave days?", context)
+    assert answer.text == "Leave is 28 days. [1] Leave days are 28. [3]"
+
+
+def test_a_number_is_quoted_where_the_question_asks_for_one() -> None:
+    context = [chunk("a", "The leave in days is known. The leave is 28 days long.")]
+    generator = ExtractiveGenerator(embedder(), 0.3)
+    assert generator.generate("How many days is the leave?", context).text == "The leave is 28 days long. [1]"
+    assert generator.generate("What is the leave in days?", context).text.startswith("The leave in days is known. [1]")
+
+
+def test_a_word_that_the_context_does_not_have_counts_most() -> None:
+    context = [chunk("a", "Leave is 28 days."), chunk("b", "The hotel is 95 euros.")]
+    generator = ExtractiveGenerator(embedder(), 0.0)
+    known, strange = (generator.scores(question, _made(context)) for question in ("leave days?", "leave polo?"))
+    assert known[0] > 0.99
+    assert strange[0] < 0.75
+
+
+def _made(context: list[Chunk]) -> list[object]:
+    from rag_titan.pipeline.extractive import _quotes as quotes
+
+    return list(quotes(context))
+
+
+def test_what_it_does_not_know_it_does_not_say(generator: ExtractiveGenerator) -> None:
+    generated = generator.generate("Who approves annual leave?", HANDBOOK)
+    assert (generated.output_tokens, generated.total_tokens, generated.cost_usd) == (None, None, None)
+    assert generator.name == "extractive"
+    assert generator.generate("Who approves annual leave?", []).abstained
