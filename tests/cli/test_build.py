@@ -53,6 +53,11 @@ def test_it_writes_a_folder_and_says_what_matched(run: Run, files: list[str]) ->
     ]
 
 
+def test_one_question_is_one_question(run: Run, files: list[str], write: Write) -> None:
+    write(GOLDEN[:1], "golden.json")
+    assert "Gold chunks: 1 of 1 question has them" in run("build", *files, "--output", "out").lines
+
+
 def test_the_folder_can_be_evaluated_beside_the_same_config(run: Run, files: list[str]) -> None:
     run("build", *files, "--output", "out")
     assert run("evaluate", "--input", "out").code == 0

@@ -32,6 +32,13 @@ def test_it_says_what_was_read_what_was_odd_and_what_comes_next(run: Run, write:
     ]
 
 
+def test_one_question_is_one_question(run: Run, write: Write) -> None:
+    write("q1 0 d1 1\n", "qrels")
+    write("q1 Q0 d1 1 0.5 tag\n", "run")
+    done = run("import", "trec", "qrels", "run", "--output", "out")
+    assert done.lines[0] == "Read as trec: 1 question"
+
+
 def test_the_next_command_works(run: Run, write: Write, tmp_path: Path) -> None:
     write(QRELS, "qrels")
     write(RUN, "run")

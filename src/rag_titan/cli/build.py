@@ -13,7 +13,7 @@ from rag_titan.cli.config import read_config
 from rag_titan.cli.dataset_folder import check_folder, check_strangers, what_to_know
 from rag_titan.cli.outcome import UNMEASURED
 from rag_titan.cli.settings import columns_of
-from rag_titan.cli.terminal import complain, escaped, say
+from rag_titan.cli.terminal import complain, counted, escaped, say
 from rag_titan.errors import NothingMatchedError
 
 if TYPE_CHECKING:
@@ -80,7 +80,8 @@ def _matches(built: BuiltDataset) -> Iterator[str]:
         f"Logged requests: {counts['logs']:,}, of which {used:,} used, {counts['superseded']:,} superseded by a later "
         f"one, {counts['strangers']:,} without a golden question"
     )
-    yield f"Gold chunks: {counts['with_gold_chunks']:,} of {counts['golden']:,} questions have them"
+    have = "has" if counts["golden"] == 1 else "have"
+    yield f"Gold chunks: {counts['with_gold_chunks']:,} of {counted(counts['golden'], 'question')} {have} them"
 
 
 def _written(output: Path, files: list[Path]) -> Iterator[str]:

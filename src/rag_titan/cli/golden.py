@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rag_titan.cli.terminal import complain, escaped, say
+from rag_titan.cli.terminal import complain, counted, escaped, say
 
 NOT_READY = 1
 _PRINTED = 200  # problems; --format json has them all
@@ -90,7 +90,7 @@ def _lines(golden: Path, result: Mapping[str, Any]) -> Iterator[str]:
         yield f"note: {escaped(warning)}"
     share = result["validated_share"]
     validated = "" if share is None else f", {round(share * result['question_count']):,} of them validated"
-    count = f"{_counted(result['question_count'], 'question')}{validated}, {_counted(len(problems), 'problem')}"
+    count = f"{counted(result['question_count'], 'question')}{validated}, {counted(len(problems), 'problem')}"
     yield f"{escaped(golden.name)}: {count}. {'Ready.' if result['ready'] else 'Not ready.'}"
 
 
@@ -106,10 +106,6 @@ def _by_id(problems: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[Ma
         its.append(problem)
     if its:
         yield str(name), its
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 @app.command()
@@ -135,4 +131,4 @@ def template(
     for notice in notices:
         complain(f"note: {notice}")
     name = escaped(output)
-    say([f"{name}: {_counted(count, 'question')} to fill in; then: rag-titan golden review {name}"])
+    say([f"{name}: {counted(count, 'question')} to fill in; then: rag-titan golden review {name}"])

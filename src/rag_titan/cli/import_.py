@@ -13,7 +13,7 @@ import typer
 
 from rag_titan.cli.dataset_folder import check_folder, check_strangers, what_to_know
 from rag_titan.cli.outcome import FINE, UNMEASURED
-from rag_titan.cli.terminal import escaped, say
+from rag_titan.cli.terminal import counted, escaped, say
 from rag_titan.evaluation import IMPORT_FORMATS, Imported, RAGEvaluator, import_run
 from rag_titan.evaluation.catalogue import values_of
 
@@ -97,8 +97,8 @@ def _measured(imported: Imported) -> Mapping[str, Any]:
 
 
 def _read(name: str, imported: Imported) -> Iterator[str]:
-    counts = {"questions": imported.queries, "chunks": imported.chunks, "documents": imported.documents}
-    held = [f"{len(part):,} {what}" for what, part in counts.items() if part is not None]
+    counts = {"question": imported.queries, "chunk": imported.chunks, "document": imported.documents}
+    held = [counted(len(part), what) for what, part in counts.items() if part is not None]
     yield f"Read as {name}: {', '.join(held)}"
     for what, records in (("Questions", imported.queries), ("Chunks", imported.chunks or [])):
         keys = Counter(key for record in records for key in record)

@@ -66,6 +66,15 @@ def escaped(text: object) -> str:
     return _STEERING.sub(_escape, str(text))
 
 
+def counted(number: int, noun: str) -> str:
+    """A number of things, as it is said.
+
+    >>> counted(1, "question"), counted(1200, "question")
+    ('1 question', '1,200 questions')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode("ascii")
 
@@ -107,7 +116,11 @@ class Counter:
         if self._bar is None and time.monotonic() - self._begin > PATIENCE:
             self._bar = self._shown()
         if self._bar is not None:
-            said = f"{done:,} {self._noun}" if of is None else f"{done:,} of {of:,} {self._noun}  {doing}"
+            said = (
+                f"{done:,} {self._noun if done != 1 else self._noun.removesuffix('s')}"
+                if of is None
+                else f"{done:,} of {of:,} {self._noun}  {doing}"
+            )
             self._bar.update(self._bar.task_ids[0], description=escaped(said))
 
     def stop(self) -> None:

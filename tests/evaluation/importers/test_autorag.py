@@ -234,7 +234,7 @@ def test_what_is_broken_beside_the_run_costs_nothing_else(tmp_path: Path) -> Non
     assert "reranked_ids" not in got.queries[0]
     text = " ".join(got.notices.texts())
     assert "qa.parquet: must be a Parquet file" in text
-    assert "passage_reranker/best_0.parquet (1 rows, 2 questions)" in text
+    assert "passage_reranker/best_0.parquet (1 row, 2 questions)" in text
     assert "nodes without a best_*.parquet were left out (say which module with module): lexical_retrieval." in text
 
 

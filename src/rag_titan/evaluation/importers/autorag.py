@@ -30,6 +30,7 @@ from rag_titan.evaluation.importers.autorag_project import (
 from rag_titan.evaluation.importers.autorag_tables import Corpus, Tables
 from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.parsing import TWICE, readable
+from rag_titan.evaluation.reports.figures import count_text
 
 _GROUPS = "a group of `retrieval_gt` has several ids, each of which is gold here, so recall may be lower: query {ids}."
 _NO_ROWS = "nodes whose rows are not those of the questions were left out: {ids}."
@@ -206,7 +207,7 @@ def _returned(node: Node, qids: Sequence[str], notices: Notices) -> dict[str, Re
     rows = node.rows
     named = bool(rows) and "qid" in rows[0]
     if not named and len(rows) != len(qids):
-        notices.add(_NO_ROWS, [f"{node.name} ({len(rows)} rows, {len(qids)} questions)"])
+        notices.add(_NO_ROWS, [f"{node.name} ({count_text(len(rows), 'row')}, {count_text(len(qids), 'question')})"])
         return {}
     places = [str(row["qid"]) for row in rows] if named else qids
     values = [(f"{node.name} row {i}", _own(node, row)) for i, row in enumerate(rows, 1)]

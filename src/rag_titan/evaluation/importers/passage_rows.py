@@ -13,6 +13,7 @@ from rag_titan.evaluation.data.normal import question_key
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import plain
 from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.reports.figures import count_text
 
 # The lists of which a row may hold one element; those of one group stand side by side.
 _GROUPS = (
@@ -30,7 +31,7 @@ _SCORES = "retrieved_scores"
 _OF_REQUEST = ("timestamp", "answer")  # two requests differ in one of them
 
 _BY_PASSAGE = (
-    "{name}: has one row a passage; {rows} rows became {records} records, one of the rows with the same id (else "
+    "{name}: has one row a passage; {rows} rows became {records}, one of the rows with the same id (else "
     "question) whose timestamps and answers do not differ."
 )
 _DIFFER = "the rows of one question differ in {key}, of which the first was kept: {{ids}}."
@@ -123,7 +124,7 @@ def joined(rows: list[Row], name: str, notices: Notices) -> list[Row]:
             same.remove(request)
         same.append(request)
         request.add(row)
-    notices.add(_BY_PASSAGE.format(name=name, rows=len(rows), records=len(requests)))
+    notices.add(_BY_PASSAGE.format(name=name, rows=len(rows), records=count_text(len(requests), "record")))
     return [_merged(request.rows, notices) for request in requests]
 
 
