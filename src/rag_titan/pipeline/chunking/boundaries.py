@@ -15,6 +15,7 @@ from rag_titan.pipeline.parts import Mark
 Ints = NDArray[np.int64]
 
 _LINE_END = re.compile("[\r\n\v\f\x85\u2028\u2029]+")
+_ITEM = re.compile(r"^[^\S\r\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\r\n]+(?=\S)", re.MULTILINE)
 _PARAGRAPH_END = re.compile(r"(?:\r\n|[\r\n])(?:[^\S\r\n]*(?:\r\n|[\r\n]))+|[\f\u2029]")
 
 
@@ -61,9 +62,12 @@ class Boundaries:
 
     @cached_property
     def sentences(self) -> Ints:
-        """Sentences (data/sentences.py) and paragraphs."""
-        sizes = np.fromiter(map(len, sentences_of(self._text)), dtype=np.int64)
-        return self._free(self._united(self.paragraphs, self._outside(self._at(np.cumsum(sizes)))))
+        """Sentences (data/sentences.py), items of lists and paragraphs; the number of an item ends no sentence."""
+        ends = np.cumsum(np.fromiter(map(len, sentences_of(self._text)), dtype=np.int64))
+        items = np.array([found.span() for found in _ITEM.finditer(self._text)], dtype=np.int64).reshape(-1, 2)
+        found = self._mask(self._at(ends)) & ~self._mask(self._at(items[:, 1]))
+        begun = self._united(np.flatnonzero(found), self._at(items[:, 0]))
+        return self._free(self._united(self.paragraphs, self._outside(begun)))
 
     @cached_property
     def bodies(self) -> Ints:

@@ -183,13 +183,14 @@ def extends(text: str, place: int) -> bool:
 def _by_tokens(text: str, cuts: _Cuts, size: int) -> tuple[Ints, Ints, Ints, Ints]:
     """Pieces that are cut where a model token starts as well, and how many tokens start before each and its end.
 
-    A piece that is too long is cut where any token starts: beside its words first, and only then within one.
+    A piece that is too long is cut where any token starts: beside its words if that is enough, else within them, and
+    between a character and its marks at last.
     """
     tokens = model_tokens(text)
     aligned = _mask(len(text), tokens.starts[tokens.aligned])
     places = cuts.every & aligned
     places[cuts.runs[0]] = True
-    for allowed in (aligned & ~_within_words(text, cuts), aligned):
+    for allowed, apart in ((aligned & ~_within_words(text, cuts), False), (aligned, False), (aligned, True)):
         starts, ends = _pieces(cuts, places)
         before, after = tokens.counts(starts, ends)
         long = after - before > size
@@ -197,7 +198,7 @@ def _by_tokens(text: str, cuts: _Cuts, size: int) -> tuple[Ints, Ints, Ints, Int
             return starts, ends, before, after
         for start, end in zip(starts[long].tolist(), ends[long].tolist(), strict=True):
             inner = start + 1 + np.flatnonzero(allowed[start + 1 : end])
-            places[[place for place in inner.tolist() if not extends(text, place)]] = True
+            places[[place for place in inner.tolist() if apart or not extends(text, place)]] = True
     starts, ends = _pieces(cuts, places)
     return starts, ends, *tokens.counts(starts, ends)
 
