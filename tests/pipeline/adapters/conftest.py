@@ -1,26 +1,13 @@
-"""A clock that stands still unless a part of the app moves it."""
+"""The clock of the adapters."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import pytest
+from tests.pipeline.adapters.clock import Clock
 
 from rag_titan.pipeline.adapters import app, langchain, llama_index
-
-
-class Clock:
-    """Seconds, as `time.perf_counter` gives them."""
-
-    def __init__(self) -> None:
-        self.now = 5.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def tick(self, ms: float) -> None:
-        """Something takes that long."""
-        self.now += ms / 1000
 
 
 @pytest.fixture

@@ -113,10 +113,14 @@ def test_langchain_by_its_steps() -> None:
             return documents[:1]
 
     prompts: list[str] = []
-    seen = parts["prompt"] | (lambda value: prompts.append(value.to_string()) or value)
+
+    def seen(value: Any) -> Any:
+        prompts.append(value.to_string())
+        return value
+
     app = LangChainPipeline(
         parts["store"].as_retriever(search_kwargs={"k": 3}),
-        seen | parts["model"] | StrOutputParser(),
+        parts["prompt"] | seen | parts["model"] | StrOutputParser(),
         reranker=First(), chunks=parts["chunks"], documents=TEXTS, embeddings=parts["embeddings"],
     )  # fmt: skip
     dataset = collect_dataset(app, None, GOLDEN, include_embeddings=True)

@@ -6,7 +6,7 @@ from types import SimpleNamespace as Thing
 from typing import Any
 
 import pytest
-from tests.pipeline.adapters.conftest import Clock
+from tests.pipeline.adapters.clock import Clock
 
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation import collect_dataset
@@ -42,14 +42,14 @@ class Component:
 class Ranker(Component):
     """Says that it wants the question."""
 
-    def run(self, documents: Any, query: str) -> Any:
+    def run(self, documents: Any, query: str) -> Any:  # type: ignore[override]
         return super().run(documents=documents, query=query)
 
 
 class Sorter(Component):
     """Wants the documents alone."""
 
-    def run(self, documents: Any) -> Any:
+    def run(self, documents: Any) -> Any:  # type: ignore[override]
         return super().run(documents=documents)
 
 

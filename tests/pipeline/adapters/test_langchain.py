@@ -7,7 +7,7 @@ from types import SimpleNamespace as Thing
 from typing import Any
 
 import pytest
-from tests.pipeline.adapters.conftest import Clock
+from tests.pipeline.adapters.clock import Clock
 
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation import RAGEvaluator, collect_answers, collect_dataset
@@ -36,6 +36,11 @@ class Runnable:
     def invoke(self, asked: Any) -> Any:
         self.clock.tick(self.ms)
         return self.give(asked)
+
+
+def note(seen: list[Any], value: Any, then: Any) -> Any:
+    seen.append(value)
+    return then
 
 
 def app(clock: Clock, **parts: Any) -> LangChainPipeline:
@@ -86,14 +91,14 @@ def test_markers_become_citations_and_the_report_has_the_stages(clock: Clock) ->
 def test_scores_of_pairs_are_recorded_and_the_answer_gets_the_documents_alone(clock: Clock) -> None:
     seen: list[Any] = []
     pairs = list(zip(FOUND, (0.9, 0.4), strict=True))
-    run = app(clock, retriever=lambda question: pairs, answer=lambda question, documents: seen.append(documents) or "x")
+    run = app(clock, retriever=lambda question: pairs, answer=lambda question, documents: note(seen, documents, "x"))
     assert run.ask("?")["retrieved_scores"] == [0.9, 0.4]
     assert seen == [FOUND]
 
 
 def test_a_chain_gets_the_question_under_both_names_and_documents_that_print_as_text(clock: Clock) -> None:
     seen: list[Any] = []
-    app(clock, answer=Runnable(lambda asked: seen.append(asked) or "x", clock, 0)).ask("How long?")
+    app(clock, answer=Runnable(lambda asked: note(seen, asked, "x"), clock, 0)).ask("How long?")
     assert seen == [{"question": "How long?", "input": "How long?", "context": FOUND}]
     assert f"{seen[0]['context']}" == f"{SICK}\n\n{LEAVE}"
     assert f"{Context()}" == ""
@@ -140,7 +145,7 @@ def test_without_chunks_it_can_be_asked_and_not_measured_against_quotes(clock: C
 
 def test_chunks_may_come_from_a_function_that_indexes_the_files(clock: Clock) -> None:
     seen: list[Any] = []
-    run = app(clock, chunks=lambda files: seen.append(files) or CHUNKS)
+    run = app(clock, chunks=lambda files: note(seen, files, CHUNKS))
     assert len(run.index("docs")["chunks"]) == 2
     assert seen == ["docs"]
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace as Thing
 from typing import Any
 
 import pytest
-from tests.pipeline.adapters.conftest import Clock
+from tests.pipeline.adapters.clock import Clock
 
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation import collect_dataset
@@ -64,9 +64,12 @@ class Engine:
             lambda: self.callback_manager.event("llm", {"response": Thing(raw=raw)}, clock, 300, "l"),
         )  # fmt: skip
         response = Thing(response="25 days", source_nodes=FOUND[1:], metadata={})
-        return (
-            Thing(response_gen=iter([]), get_response=lambda: clock.tick(50) or response) if self.streamed else response
-        )
+
+        def read() -> Any:
+            clock.tick(50)
+            return response
+
+        return Thing(response_gen=iter([]), get_response=read) if self.streamed else response
 
 
 @pytest.mark.parametrize("shared", [True, False])
