@@ -91,3 +91,8 @@ def test_every_reference_of_chroma_has_its_place() -> None:
     ]
     report = RAGEvaluator().evaluate(queries=got.queries, documents=got.documents, chunks=chunks)
     assert report["chunking"]["coverage"] == report["chunking"]["evidence_completeness"] == 1.0
+
+
+def test_references_that_are_nested_too_deep_cost_their_question_alone(tmp_path: Path) -> None:
+    got = read([folder(tmp_path, ("When?", [span("seven", 19)], "hours"), ("Deep?", "[" * 100_000, "hours"))])
+    assert [query["question"] for query in got.queries] == ["When?"]

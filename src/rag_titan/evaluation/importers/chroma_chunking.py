@@ -85,7 +85,7 @@ def _references(row: dict[str, str], where: str) -> Record:
     """The references, which stand in their cell as JSON; text that is none is left for the check of the record."""
     try:
         return {"references": from_json(row["references"], Place(where))}
-    except (KeyError, DatasetError):
+    except (KeyError, DatasetError, RecursionError):
         return {}
 
 
