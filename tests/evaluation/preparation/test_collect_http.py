@@ -84,6 +84,24 @@ def test_headers_hold_variables_of_the_environment(monkeypatch: pytest.MonkeyPat
         assert (sent["authorization"], sent["x-both"]) == (f"Bearer {SECRET}", f"{SECRET}.$5")
 
 
+def test_of_a_page_the_error_has_the_status_and_its_first_words() -> None:
+    page = (
+        "<!DOCTYPE html>\n<html><head><title>Error</title><style>p {color: red}</style></head><!-- <b>x</b> -->\n"
+        "<body><script>var a = '<p>';</script><p class='x'>No &amp; none&lt;</p>\n" + "<i>so</i> " * 5000
+    )
+    with serving(lambda asked: asked.say(page.encode(), 500)) as app:
+        error = error_of(app.url)
+    assert error.startswith("HTTP 500: Error No & none< so so so")
+    assert len(error) <= len("HTTP 500: ") + 120 + 1
+
+
+def test_a_secret_that_the_excerpt_would_cut_is_not_shown_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", SECRET)
+    with serving(lambda asked: asked.say(b"x" * 116 + asked.headers["x-key"].encode(), 500)) as app:
+        error = error_of(app.url, headers=["X-Key: $TOKEN"])
+    assert SECRET[:4] not in error
+
+
 def test_no_value_of_a_header_is_shown_even_if_the_app_sends_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN", SECRET)
     headers = ["Authorization: Bearer $TOKEN"]
@@ -140,7 +158,7 @@ def test_only_a_failure_that_may_pass_is_tried_again(status: int, tries: int) ->
 @pytest.mark.parametrize(
     ("data", "start"),
     [
-        (b"<html>\n  login</html>", "not JSON: <html> login</html>"),
+        (b"<html>\n  login</html>", "not JSON: login"),
         (b'{"answer": "cut', 'not JSON: {"answer": "cut'),
         (b"", "not JSON: nothing"),
         (b"\xff\xfe", "not JSON: \ufffd\ufffd"),

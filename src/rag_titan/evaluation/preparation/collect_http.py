@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 QUESTION = "{question}"
 MOST_BYTES = 16 * 2**20  # of a response
 _MOST_REDIRECTS = 5
-_EXCERPT = 200  # characters of a failed response
+_EXCERPT = 120  # characters of a failed response
+_LOOKED_AT = 1 << 14  # characters of a page among which the excerpt is looked for
+_UNSEEN = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<[!/a-z][^<>]*>", re.IGNORECASE)
 _METHODS = ("GET", "POST", "PUT")
 _AGAIN = frozenset((408, 425, 429, 500, 502, 503, 504))
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -85,7 +89,7 @@ class HttpApp:
             raise AppError(f"an answer that is no HTTP ({type(error).__name__})") from None
         text = body.decode("utf-8", "replace")
         if not 200 <= status < 300:
-            raise AppError(self._clean(f"HTTP {status}{_excerpt(text)}"), again=status in _AGAIN)
+            raise AppError(self._clean(f"HTTP {status}{_excerpt(self._clean(text))}"), again=status in _AGAIN)
         return self._value(body)
 
     async def aopen(self) -> None:
@@ -142,7 +146,8 @@ class HttpApp:
         except RecursionError:
             raise AppError("the response is nested so deep that Python cannot follow") from None
         except DatasetError:
-            raise AppError(self._clean(f"not JSON{_excerpt(body.decode('utf-8', 'replace')) or ': nothing'}")) from None
+            text = self._clean(body.decode("utf-8", "replace"))
+            raise AppError(self._clean(f"not JSON{_excerpt(text) or ': nothing'}")) from None
 
     def _clean(self, text: str) -> str:
         """The text without the values of the headers, should the app have sent them back."""
@@ -261,7 +266,11 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _excerpt(text: str) -> str:
-    text = " ".join(text[: 4 * _EXCERPT].split())
+    """The start of what a response says; of a page its words alone."""
+    text = text[:_LOOKED_AT]
+    if text.lstrip()[:1] == "<":
+        text = unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text)))
+    text = " ".join(text.split())
     return f": {text[:_EXCERPT]}{'…' if len(text) > _EXCERPT else ''}" if text else ""
 
 
