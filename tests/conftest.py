@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 STRICT = os.environ.get("RAG_TITAN_CI") == "1"
-HEAVY = ("oracle", "parquet", "traces", "integrations", "llm", "slow")  # the groups that `.ci/run` runs with all libraries
+HEAVY = ("oracle", "parquet", "pipeline", "traces", "integrations", "llm", "slow")  # `.ci/run` has all their libraries
 ABSENT = "could not import"  # how pytest.importorskip begins its reason
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)

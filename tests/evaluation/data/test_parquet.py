@@ -129,6 +129,7 @@ def test_the_cells_of_any_table(tmp_path: Path) -> None:
 
 
 def test_the_cells_of_what_is_no_parquet(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
     (tmp_path / "any.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(DatasetError, match=r"any\.parquet: must be a Parquet file"):
         list(parquet_cells(File(tmp_path / "any.parquet")))

@@ -267,6 +267,7 @@ def broken(folder: Path, what: str) -> Imported:
     if what == "strange":
         write(folder / "strange.parquet", {"a": [1]})
     elif what == "text":
+        pytest.importorskip("pyarrow")
         (folder / "strange.parquet").write_text("a,b\n1,2\n")
     else:
         write(folder / "strange.parquet", {"doc_id": ["d1"], "contents": ["Pool."]})
