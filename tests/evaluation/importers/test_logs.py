@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -237,3 +238,15 @@ def test_deep_nests_are_left_out_alone(tmp_path: Path) -> None:
     )
     records, notices = read(tmp_path / "log.jsonl")
     assert (records, len(notices)) == ([{"id": "1"}], 1)
+
+
+def test_arrays_beside_single_passages_are_lists() -> None:
+    gold = np.array(["c1", "c9"])
+    rows = [
+        {"id": 1, "retrieved_ids": "c1", "retrieved_scores": 0.5, "expected_chunk_ids": gold},
+        {"id": 1, "retrieved_ids": "c2", "retrieved_scores": float("nan"), "expected_chunk_ids": gold},
+        {"id": 2, "retrieved_ids": np.array(["a", "b"])},
+    ]
+    [first, second] = read_logs(rows, None, Notices())
+    assert (first.values["retrieved_ids"], first.values["retrieved_scores"]) == (["c1", "c2"], [0.5, None])
+    assert (first.values["expected_chunk_ids"], second.values["retrieved_ids"]) == (["c1", "c9"], ["a", "b"])

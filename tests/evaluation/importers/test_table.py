@@ -113,3 +113,9 @@ def test_a_table_that_nothing_is_known_of(tmp_path: Path) -> None:
         DatasetError, match=r"log\.csv: must hold records with columns that a query has, got the keys a, b"
     ):
         read(write(tmp_path, "a,b\n1,2\n"))
+
+
+def test_a_score_that_is_no_number_costs_its_row_no_passage(tmp_path: Path) -> None:
+    rows = "id,retrieved_ids,retrieved_scores\n1,c1,0.5\n1,c2,nan\n1,c3,0.25\n"
+    [query] = read(write(tmp_path, rows)).queries
+    assert (query["retrieved_ids"], query["retrieved_scores"]) == (["c1", "c2", "c3"], [0.5, None, 0.25])

@@ -21,7 +21,7 @@ from rag_titan.evaluation.data.column_rows import PathTally
 from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.frames import containers, records_of
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.data.plain import Place
+from rag_titan.evaluation.data.plain import Place, plain
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.sheet_cells import typed_cells
 from rag_titan.evaluation.data.source import Source
@@ -75,7 +75,8 @@ def _positions(records: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     """The keys of ids that hold nothing but texts such as "[2]": places among passages, and no lists of one number."""
     found = set()
     for key in ID_KEYS:
-        texts = [record[key] for record in records if record.get(key) not in (None, "", [])]
+        values = [plain(record.get(key)) for record in records]
+        texts = [value for value in values if value not in (None, "", [])]
         if texts and all(isinstance(text, str) and POSITION.fullmatch(text) for text in texts):
             found.add(key)
     return frozenset(found)

@@ -54,6 +54,8 @@ class Row:
         """
         if isinstance(values.get(_SCORES), str):
             values = {**values, _SCORES: _number(values[_SCORES])}
+        values = {key: plain(value) for key, value in values.items()}  # arrays can be neither compared nor asked
+        values = {key: None if key in PASSAGE_KEYS and is_nan(value) else value for key, value in values.items()}
         single = {key for key in PASSAGE_KEYS if _is_single(values.get(key))}
         return cls(where, {k: [v] if k in single else v for k, v in values.items()}, bool(single))
 
@@ -151,8 +153,13 @@ def _merged(rows: list[Row], notices: Notices) -> Row:
         there = [row.values for row in rows if any(row.values.get(key) for key in group)]
         for key in group:
             if any(row.get(key) for row in there):
-                values[key] = [item for row in there for item in (row.get(key) or [None])]
+                values[key] = [item for row in there for item in _items(row.get(key))]
     return Row(rows[0].where, values, passage=True)
+
+
+def _items(value: Any) -> list[Any]:
+    """What a row adds to a list; what is no list stays one thing, to be complained of."""
+    return (value if isinstance(value, list) else [value]) if value else [None]
 
 
 def _told() -> set[str]:
