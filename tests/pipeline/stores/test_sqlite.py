@@ -9,13 +9,14 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import apsw
 import pytest
 from tests.pipeline.small import axes, chunk, ids
 
 from rag_titan.errors import MissingExtraError, SettingsError
 from rag_titan.pipeline.stores import sqlite
 from rag_titan.pipeline.stores.sqlite import SqliteStore
+
+apsw = pytest.importorskip("apsw")
 
 OLD = [chunk("1", "old leave"), chunk("2", "old hotel")]
 NEW = [chunk("1", "new leave"), chunk("3", "new"), chunk("4", "new hotel")]
