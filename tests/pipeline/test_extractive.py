@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 import pytest
 from tests.pipeline.small import LEAVE, TRAVEL, chunk, embedder
 
 from rag_titan.pipeline.embedding.wordllama import WordLlamaEmbedder
-from rag_titan.pipeline.extractive import ExtractiveGenerator
+from rag_titan.pipeline.extractive import ExtractiveGenerator, quotes_of
 from rag_titan.pipeline.parts import Chunk
 from rag_titan.pipeline.prompts import ABSTENTION
 from rag_titan.pipeline.settings import Settings
@@ -69,11 +71,11 @@ def test_odd_questions_are_answered_in_one_way_or_the_other(generator: Extractiv
 
 def test_markers_name_the_chunk_that_is_quoted(generator: ExtractiveGenerator) -> None:
     for question in ("What is the limit for a hotel?", "Who approves annual leave?"):
-        for quote, place in _quotes(generator.generate(question, HANDBOOK).text):
+        for quote, place in _cited(generator.generate(question, HANDBOOK).text):
             assert quote in " ".join(HANDBOOK[place - 1].text.split())
 
 
-def _quotes(answer: str) -> list[tuple[str, int]]:
+def _cited(answer: str) -> list[tuple[str, int]]:
     parts = answer.replace("[", "]").split("]")
     return [(quote.strip(), int(place)) for quote, place in zip(parts[::2], parts[1::2], strict=False)]
 
@@ -92,18 +94,30 @@ def test_a_number_is_quoted_where_the_question_asks_for_one() -> None:
     assert generator.generate("What is the leave in days?", context).text.startswith("The leave in days is known. [1]")
 
 
-def test_a_word_that_the_context_does_not_have_counts_most() -> None:
+def test_the_score_is_that_worked_out_by_hand() -> None:
     context = [chunk("a", "Leave is 28 days."), chunk("b", "The hotel is 95 euros.")]
+    heard, unheard = log(1 + 2.5 / 1.5), 2 * log(1 + 2.5 / 0.5)  # one of two sentences has it, none has it
+    numeral = 3 * unheard
     generator = ExtractiveGenerator(embedder(), 0.0)
-    known, strange = (generator.scores(question, _made(context)) for question in ("leave days?", "leave polo?"))
-    assert known[0] > 0.99
-    assert strange[0] < 0.75
+    for question, share in (
+        ("leave", 1.0),
+        ("leave polo", heard / (heard + unheard)),
+        ("leave 2019", heard / (heard + numeral)),
+    ):
+        scores = generator.scores(question, quotes_of(context))
+        assert scores == [pytest.approx(0.6 * share + 0.4 * sqrt(0.5), abs=1e-6), 0.0]
 
 
-def _made(context: list[Chunk]) -> list[object]:
-    from rag_titan.pipeline.extractive import _quotes as quotes
-
-    return list(quotes(context))
+def test_headings_and_the_rest_of_a_chunk_count_less_than_the_sentence() -> None:
+    context = [chunk("a", "# Leave\nIt is 28. Laptop."), chunk("b", "Nothing.")]
+    scores = ExtractiveGenerator(embedder(), 0.0).scores("leave laptop", quotes_of(context))
+    leave, laptop = log(1 + 3.5 / 2.5), log(1 + 3.5 / 1.5)  # the heading is above two of three sentences
+    wanted = [(0.9 * leave + 0.3 * laptop) / (leave + laptop), (0.9 * leave + laptop) / (leave + laptop)]
+    assert scores == [
+        pytest.approx(0.6 * wanted[0], abs=1e-6),
+        pytest.approx(0.6 * wanted[1] + 0.4 * sqrt(0.5), abs=1e-6),
+        0.0,
+    ]
 
 
 def test_what_it_does_not_know_it_does_not_say(generator: ExtractiveGenerator) -> None:

@@ -29,6 +29,15 @@ def test_the_best_sentence_of_a_chunk_counts_and_ties_keep_their_order() -> None
     assert ids(SentenceReranker(embedder()).rerank("leave days", FOUND[::-1], 2)) == ["tie", "exact"]
 
 
+def test_many_ties_keep_their_order() -> None:
+    found = [Found(chunk(str(place), "Leave days." if place % 3 else "Hotel."), 1.0) for place in range(60)]
+    in_order = [str(place) for place in range(60) if place % 3]
+    assert ids(SentenceReranker(embedder()).rerank("leave", found, 40)) == in_order
+    assert (
+        ids(CallableReranker(lambda question, texts: ["L" in text for text in texts]).rerank("", found, 40)) == in_order
+    )
+
+
 def test_a_question_without_a_vector_keeps_the_order() -> None:
     assert ids(SentenceReranker(embedder()).rerank("", FOUND, 3)) == ["long", "exact", "none"]
 

@@ -41,7 +41,7 @@ UNRELATED = (  # what a cosine means differs between models: it is counted from 
 
 
 @dataclass(frozen=True)
-class _Quote:
+class Quote:
     """A sentence of the chunk at a place of the context, from 1, and the heading above it."""
 
     place: int
@@ -65,7 +65,7 @@ class ExtractiveGenerator:
 
     def generate(self, question: str, context: Sequence[Chunk]) -> Generated:
         """The quotes, best first, or the sentence of abstention."""
-        quotes = _quotes(context)
+        quotes = quotes_of(context)
         scores = self.scores(question, quotes) if quotes else []
         best = max(scores, default=0.0)
         if best < self._abstain_below or best == 0:
@@ -74,7 +74,7 @@ class ExtractiveGenerator:
         kept = [quotes[place] for place in order if scores[place] >= max(self._abstain_below, _BESIDE * best)]
         return Generated(" ".join(f"{quote.text} [{quote.place}]" for quote in kept))
 
-    def scores(self, question: str, quotes: Sequence[_Quote]) -> list[float]:
+    def scores(self, question: str, quotes: Sequence[Quote]) -> list[float]:
         """(n,) how well each fits, 0..1."""
         asked = self._embedder.embed([question], query=True)[0]
         cosines = self._embedder.embed([quote.text for quote in quotes]) @ asked
@@ -86,16 +86,16 @@ class ExtractiveGenerator:
         return [round(float(score), 6) for score in mixed]
 
 
-def _quotes(context: Sequence[Chunk]) -> list[_Quote]:
+def quotes_of(context: Sequence[Chunk]) -> list[Quote]:
     """Every sentence once: chunks that overlap share some."""
-    quotes: dict[str, _Quote] = {}
+    quotes: dict[str, Quote] = {}
     for place, chunk in enumerate(context, start=1):
         for text, heading in quotable(chunk):
-            quotes.setdefault(text, _Quote(place, text, heading, chunk))
+            quotes.setdefault(text, Quote(place, text, heading, chunk))
     return list(quotes.values())
 
 
-def _shares(question: str, quotes: Sequence[_Quote]) -> list[float]:
+def _shares(question: str, quotes: Sequence[Quote]) -> list[float]:
     """(n,) the share of the question's words that each sentence has, by their weights, 0..1."""
     asked = set(stems([question])[0])
     if not asked:
@@ -107,7 +107,7 @@ def _shares(question: str, quotes: Sequence[_Quote]) -> list[float]:
     weights = _weights(asked, [found | heading for found, heading in zip(own, above, strict=True)])
     shares = []
     for quote, found, heading in zip(quotes, own, above, strict=True):
-        credit = {stem: _ELSEWHERE for stem in around[quote.chunk.id]}
+        credit = dict.fromkeys(around[quote.chunk.id], _ELSEWHERE)
         credit |= dict.fromkeys(heading, _ABOVE) | dict.fromkeys(found, 1.0)
         shares.append(sum(weights[stem] * credit[stem] for stem in sorted(credit)) / sum(weights.values()))
     return shares

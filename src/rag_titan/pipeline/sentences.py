@@ -17,8 +17,8 @@ _MARKER = re.compile(r"\[(\d+)\]")
 def sentences(chunk: Chunk) -> list[str]:
     """The sentences of a chunk in order: what stands apart (an item of a list, a row of a table) is one of its own.
 
-    Headings are none, nor are the names of a table's columns. Markup of Markdown is left out, and white space is one space. What would be read as a marker of a
-    citation has other brackets.
+    Headings are none, nor are the names of a table's columns. Markup of Markdown is left out, and white space is one
+    space. What would be read as a marker of a citation has other brackets.
 
     >>> sentences(Chunk("c", "# Leave\\n\\n**25** days\\nof leave. Ask HR [1].\\n\\n- Sick pay\\n| a | b |", 0, 0, "d"))
     ['25 days of leave.', 'Ask HR (1).', 'Sick pay', 'a | b']

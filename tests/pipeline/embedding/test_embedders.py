@@ -24,7 +24,7 @@ from rag_titan.pipeline.embedding.wordllama import WordLlamaEmbedder
 from rag_titan.pipeline.parts import Vectors
 from rag_titan.pipeline.settings import Settings
 
-TEXTS = ["Every employee gets 28 days of leave.", "", " \n", "Holiday entitlement of the staff", "The hotel costs 95 euros.",
+TEXTS = ["Every employee gets 28 days of leave.", "", " \n", "Holiday entitlement of staff", "A hotel costs 95 euros.",
          "half \ud800 and \0 nothing"]  # fmt: skip
 
 

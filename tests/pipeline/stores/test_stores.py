@@ -113,7 +113,10 @@ def test_an_id_stands_once(store: Store) -> None:
         (axes([1, 0]), r"one vector for each of 2 chunks, got \(1, 2\)"),
         (axes([1, 0], [2, 0]), "must give unit vectors"),
         (axes([1, 0], [np.nan, 0]), "must give unit vectors"),
-        (axes([1, 0, 0], [1, 0, 0]), "must hold the vectors of one model, got vectors of 3 dimensions beside those of 2"),
+        (
+            axes([1, 0, 0], [1, 0, 0]),
+            "must hold the vectors of one model, got vectors of 3 dimensions beside those of 2",
+        ),
     ],
 )
 def test_vectors_that_do_not_fit_are_refused_and_change_nothing(store: Store, vectors: Vectors, said: str) -> None:
