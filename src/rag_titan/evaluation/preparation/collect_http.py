@@ -269,7 +269,7 @@ def _excerpt(text: str) -> str:
     """The start of what a response says; of a page its words alone."""
     text = text[:_LOOKED_AT]
     if text.lstrip()[:1] == "<":
-        text = unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text)))
+        text = unescape(_TAG.sub(" ", _UNSEEN.sub(" ", text))).strip() or "a page without words"
     text = " ".join(text.split())
     return f": {text[:_EXCERPT]}{'…' if len(text) > _EXCERPT else ''}" if text else ""
 
