@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 from tests.cli.conftest import Run, Write
 from tests.evaluation.preparation.http_app import Asked, echo, golden, serving
@@ -233,6 +235,8 @@ def test_a_run_that_is_killed_goes_on_and_asks_only_what_is_missing(
             process.wait()
         assert process.returncode == {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}[how]
         assert "Traceback" not in said
+        if how == signal.SIGINT:
+            assert said == "rag-titan: stopped: 4 answers of 9 are kept; the same command goes on.\n"
         assert not (tmp_path / "run" / "queries.jsonl").exists()
         gate.open.set()
         done = run(*arguments)
@@ -242,6 +246,75 @@ def test_a_run_that_is_killed_goes_on_and_asks_only_what_is_missing(
     assert [record["id"] for record in records(tmp_path / "run")] == [f"g{i}" for i in range(1, 10)]
     assert sorted(counts.values()) == [1] * 7 + [2] * 2  # the two that were running are asked again
     assert set(counts) == {f"question {i}?" for i in range(1, 10)}
+
+
+def test_on_a_terminal_the_run_is_seen_before_the_first_answer_and_ctrl_c_says_what_is_kept(
+    write: Write, tmp_path: Path
+) -> None:
+    gate, questions = Gate(first=0, held=1), write(golden(3))
+    with serving(gate) as app:
+        child = pexpect.spawn(
+            sys.executable,
+            ["-m", "rag_titan", "collect", "--golden", str(questions), "--url", app.url, *MAP, "--output", "run",
+             "--concurrency", "1", "--fresh"],
+            cwd=tmp_path, dimensions=(40, 120), timeout=60, encoding="utf-8",
+            env={"PATH": "/usr/bin:/bin", "TERM": "xterm", "LANG": "C.UTF-8"},
+        )  # fmt: skip
+        gate.wait()
+        child.expect_exact("0 of 3 questions")
+        child.sendintr()
+        child.expect_exact("stopped: 0 answers of 3 are kept; the same command without --fresh goes on.")
+        child.expect(pexpect.EOF)
+        child.wait()
+        gate.open.set()
+    assert child.exitstatus == 130
+
+
+def test_a_wrong_mapping_is_corrected_as_the_advice_says(run: Run, write: Write) -> None:
+    with serving(echo) as app:
+        arguments = ("collect", "--golden", write(golden(3)), "--url", app.url, "--output", "run")
+        done = run(*arguments, "--map", "answer=text", "--limit", 1)
+        advice = "The app answers otherwise than --map has it: correct --map; the same command asks again what failed."
+        assert (done.code, done.lines[-1]) == (3, advice)
+        done = run(*arguments, *MAP, "--limit", 1)
+        assert (done.code, done.lines[1]) == (0, "Questions: 1 | Answered: 1 | Errors: 0")
+        done = run(*arguments, "--map", "answer=output.text")
+        assert (done.code, "with --fresh" in done.err) == (2, True)
+        assert run(*arguments, "--map", "answer=output.text", "--fresh").code == 0
+
+
+def test_a_mapping_that_some_answers_do_not_fit_has_other_advice(run: Run, write: Write) -> None:
+    def moody(asked: Asked) -> None:
+        asked.json({"text": "x"}) if asked.body["question"] == "question 2?" else echo(asked)
+
+    with serving(moody) as app:
+        arguments = ("collect", "--golden", write(golden(3)), "--url", app.url, "--output", "run", *MAP)
+        done = run(*arguments)
+    assert done.lines[-2].startswith("Some answers are not as --map has it: correct --map and add --fresh")
+    assert done.lines[-1] == "Next: rag-titan evaluate --input run"
+
+
+@pytest.mark.parametrize("gold", [{"expected_evidence": ["x"]}, {"required_evidence_ids": ["hr.pdf"]}])
+def test_with_quotes_and_chunks_the_next_command_is_build_and_it_works(
+    run: Run, write: Write, tmp_path: Path, gold: dict[str, Any]
+) -> None:
+    questions = write([{**question, **gold} for question in golden(2)], "my golden.json")
+    with serving(echo) as app:
+        arguments = ("collect", "--golden", "my golden.json", "--url", app.url, *MAP, "--output", "run")
+        done = run(*arguments)
+        assert done.lines[-2:] == [
+            "Next: rag-titan evaluate --input run",
+            "With the chunks of your index, rag-titan build --chunks FILE finds the gold chunks of the quotes first.",
+        ]
+        write("".join(f'{{"id": "c{i}", "text": "x", "doc_id": "hr.pdf"}}\n' for i in (1, 2)), "chunks.jsonl")
+        done = run(*arguments)
+    inputs = "--logs run/queries.jsonl --golden 'my golden.json' --chunks chunks.jsonl"
+    assert done.lines[-1] == f"Next: rag-titan build {inputs} --output run-data"
+    assert run(*shlex.split(done.lines[-1])[2:]).code == 0
+    write([{**question, "expected_chunk_ids": ["c1"]} for question in json.loads(questions.read_text())], "g.json")
+    with serving(echo) as app:
+        done = run("collect", "--golden", "g.json", "--url", app.url, *MAP, "--output", "run2")
+    assert done.lines[-1] == "Next: rag-titan evaluate --input run2"
 
 
 def test_a_line_that_was_cut_off_is_dropped_with_a_note(run: Run, write: Write, tmp_path: Path) -> None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag_titan.cli.terminal import complain, escaped, progress, say
+from rag_titan.cli.terminal import complain, counted, escaped, progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
     from rag_titan.evaluation import Collected
 
-NOTHING, TOO_MANY_ERRORS = 3, 1
+NOTHING, TOO_MANY_ERRORS, STOPPED = 3, 1, 130
 SHOWN = 20  # notices
 APP, ANSWERS, PACE = "The app", "What is recorded", "How it is asked"
 
@@ -70,7 +72,10 @@ RetryErrors = Annotated[
     bool, typer.Option("--retry-errors", rich_help_panel=PACE, help="Ask again what failed in an earlier run.")
 ]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", rich_help_panel=PACE, help="Ask everything anew, and forget an earlier run.")
+    bool,
+    typer.Option(
+        "--fresh", rich_help_panel=PACE, help="Ask everything anew; an earlier run of more questions is kept aside."
+    ),
 ]
 MaxErrors = Annotated[
     float | None,
@@ -105,13 +110,41 @@ def collect(
 
     ask = _app(url, call, request, header or (), method, allow_remote)
     pace, paths = Pace(concurrency, timeout, retries), _paths(maps or ())
-    with progress() as counter:
+    with _counting(golden, limit, fresh) as counter:
         collected = collect_answers(
             golden, ask, map=paths, output=output, fresh=fresh, retry_errors=retry_errors, limit=limit,
             pace=pace, progress=counter,
         )  # fmt: skip
-    say(_lines(collected, output))
+    say([*_lines(collected), *_next(collected, golden, output)])
+    if not collected.answered:
+        complain("nothing was answered.")
     raise typer.Exit(_exit_code(collected, max_error_rate))
+
+
+@contextmanager
+def _counting(golden: Path, limit: int | None, fresh: bool) -> Iterator[Callable[[int], None]]:
+    """A callback that counts the questions on the terminal; Ctrl-C ends the run with a sentence that says how many."""
+    from rag_titan.evaluation import read_golden
+
+    total = len(read_golden(golden)[:limit])
+    through = 0
+    with progress(at_once=True) as shown:
+
+        def count(done: int) -> None:
+            nonlocal through
+            through = done
+            if shown is not None:
+                shown(done, total)
+
+        try:
+            yield count
+            return
+        except KeyboardInterrupt:
+            pass
+    go_on = "the same command without --fresh goes on" if fresh else "the same command goes on"
+    are = "is" if through == 1 else "are"
+    complain(f"stopped: {counted(through, 'answer')} of {total:,} {are} kept; {go_on}.")
+    raise typer.Exit(STOPPED)
 
 
 def _app(
@@ -173,7 +206,7 @@ def _paths(maps: Sequence[str]) -> dict[str, str]:
     return paths
 
 
-def _lines(collected: Collected, output: Path) -> Iterator[str]:
+def _lines(collected: Collected) -> Iterator[str]:
     count, errors = len(collected.queries), collected.errors
     yield f"Answers saved: {escaped(collected.file)}"
     yield f"Questions: {count} | Answered: {collected.answered} | Errors: {errors}"
@@ -183,12 +216,50 @@ def _lines(collected: Collected, output: Path) -> Iterator[str]:
     yield from (f"Note: {escaped(text)}" for text in texts[:SHOWN])
     if len(texts) > SHOWN:
         yield f"Note: and {len(texts) - SHOWN} more of this kind; `error` in the records says each."
-    if errors:
+    yield from _advice(collected)
+
+
+def _advice(collected: Collected) -> Iterator[str]:
+    """What to do about what failed: the option that works for its cause."""
+    unmapped = collected.unmapped
+    if unmapped and all("error" in record for record in collected.queries):
+        yield "The app answers otherwise than --map has it: correct --map; the same command asks again what failed."
+    elif unmapped:
+        yield "Some answers are not as --map has it: correct --map and add --fresh, or mend the app and --retry-errors."
+    if collected.errors > unmapped:
         yield "Once the cause is gone: the same command with --retry-errors."
-    if collected.answered:
-        yield f"Next: rag-titan evaluate --input {escaped(output)}"
-    else:
-        complain("nothing was answered.")
+
+
+def _next(collected: Collected, golden: Path, output: Path) -> Iterator[str]:
+    """The command that comes next: gold chunks have to be found first where the golden set has none."""
+    if not collected.answered:
+        return
+    quoting = any(
+        (record.get("expected_evidence") or record.get("required_evidence_ids"))
+        and not record.get("expected_chunk_ids")
+        and not record.get("relevance")
+        for record in collected.queries
+    )
+    chunks = _chunks(output, golden) if quoting else None
+    if chunks is not None:
+        folder = output.with_name(f"{output.stem if collected.file == output else output.name}-data")
+        inputs = f"--logs {_shown(collected.file)} --golden {_shown(golden)} --chunks {_shown(chunks)}"
+        yield f"Next: rag-titan build {inputs} --output {_shown(folder)}"
+        return
+    yield f"Next: rag-titan evaluate --input {_shown(output)}"
+    if quoting:
+        yield "With the chunks of your index, rag-titan build --chunks FILE finds the gold chunks of the quotes first."
+
+
+def _chunks(*near: Path) -> Path | None:
+    """A file of chunks in the output, beside it, beside the golden questions, or here."""
+    folders = dict.fromkeys([*(path for place in near for path in (place, place.parent)), Path()])
+    files = (folder / f"chunks{suffix}" for folder in folders for suffix in (".jsonl", ".json", ".parquet"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def _shown(path: object) -> str:
+    return escaped(shlex.quote(str(path)))
 
 
 def _exit_code(collected: Collected, max_error_rate: float | None) -> int:

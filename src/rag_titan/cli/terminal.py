@@ -92,12 +92,15 @@ def watched() -> bool:
 
 
 @contextmanager
-def progress(noun: str = "questions") -> Iterator[Counter | None]:
-    """A callback that counts on the terminal once the work takes longer than a second; None where nobody looks."""
+def progress(noun: str = "questions", at_once: bool = False) -> Iterator[Counter | None]:
+    """A callback that counts on the terminal once the work takes longer than a second; None where nobody looks.
+
+    at_once  it is shown from the first count on, as of work whose steps may take long
+    """
     if not watched():
         yield None
         return
-    counter = Counter(noun)
+    counter = Counter(noun, 0.0 if at_once else PATIENCE)
     try:
         yield counter
     finally:
@@ -107,20 +110,18 @@ def progress(noun: str = "questions") -> Iterator[Counter | None]:
 class Counter:
     """Counts what is done; rich is loaded only for work that takes long."""
 
-    def __init__(self, noun: str) -> None:
+    def __init__(self, noun: str, patience: float) -> None:
         self._noun = noun
+        self._patience = patience
         self._begin = time.monotonic()
         self._bar: Any = None
 
     def __call__(self, done: int, of: int | None = None, doing: str = "") -> None:
-        if self._bar is None and time.monotonic() - self._begin > PATIENCE:
+        if self._bar is None and time.monotonic() - self._begin >= self._patience:
             self._bar = self._shown()
         if self._bar is not None:
-            said = (
-                f"{done:,} {self._noun if done != 1 else self._noun.removesuffix('s')}"
-                if of is None
-                else f"{done:,} of {of:,} {self._noun}  {doing}"
-            )
+            alone = counted(done, self._noun.removesuffix("s"))
+            said = alone if of is None else f"{done:,} of {of:,} {self._noun}  {doing}"
             self._bar.update(self._bar.task_ids[0], description=escaped(said))
 
     def stop(self) -> None:

@@ -118,6 +118,41 @@ def test_gold_is_that_of_the_latest_run_and_a_changed_question_is_asked_again(tm
     assert collected.notices.texts() == [rule]
 
 
+def test_a_mapping_with_which_all_failed_is_corrected_by_the_same_command(tmp_path: Path) -> None:
+    wrong = asked_of(Counting(), 1, tmp_path, map={"answer": "text"})
+    assert (wrong.answered, wrong.errors, wrong.unmapped) == (0, 1, 1)
+    app = Counting()
+    right = asked_of(app, 2, tmp_path, map={"answer": "answer"})
+    assert (right.answered, right.errors, right.kept, len(app.asked)) == (2, 0, 0, 2)
+    rule = "the earlier run had other settings (map); all its questions had failed and are asked again."
+    assert right.notices.texts() == [rule]
+    assert asked_of(app, 2, tmp_path, map={"answer": "answer"}).kept == 2
+
+
+def test_one_answer_is_enough_to_keep_a_mapping(tmp_path: Path) -> None:
+    app = Counting("question 1?")
+    asked_of(app, 2, tmp_path, map={"answer": "answer"})
+    with pytest.raises(SettingsError, match=r"got another map. .+ with --fresh \(fresh=True\)\.$"):
+        asked_of(app, 2, tmp_path, map={"answer": "text"})
+    assert asked_of(Counting(), 2, tmp_path, map={"answer": "text"}, fresh=True).unmapped == 2
+
+
+def test_a_fresh_run_of_fewer_questions_keeps_the_earlier_one_beside(tmp_path: Path) -> None:
+    asked_of(Counting(), 3, tmp_path)
+    earlier = {name: (tmp_path / name).read_bytes() for name in ("queries.jsonl", "queries.jsonl.journal")}
+    again = asked_of(Counting(), 3, tmp_path, fresh=True)
+    assert (again.notices.texts(), len(list(tmp_path.iterdir()))) == ([], 2)
+    earlier = {name: (tmp_path / name).read_bytes() for name in earlier}
+    told = asked_of(Counting(), 1, tmp_path, fresh=True).notices.texts()
+    kept = "queries.jsonl.before, queries.jsonl.journal.before"
+    assert told == [f"the earlier run had more questions than this one and is kept beside it: {kept}."]
+    asked_of(Counting(), 2, tmp_path, fresh=False)
+    asked_of(Counting(), 1, tmp_path, fresh=True)
+    for name, content in earlier.items():
+        assert (tmp_path / f"{name}.before").read_bytes() == content
+        assert (tmp_path / f"{name}.before2").is_file()
+
+
 def test_another_app_or_mapping_is_not_mixed_into_a_run(tmp_path: Path) -> None:
     asked_of(Counting(), 2, tmp_path)
     with pytest.raises(SettingsError, match="got another map"):
@@ -165,7 +200,7 @@ def test_progress_counts_what_is_through(tmp_path: Path) -> None:
     counts: list[int] = []
     asked_of(Counting(), 2, tmp_path)
     asked_of(Counting(), 5, tmp_path, progress=counts.append)
-    assert counts == [3, 4, 5]
+    assert counts == [2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +264,7 @@ def test_a_slow_app_that_fails_in_every_way_leaves_a_record_for_each_question(tm
         assert sorted(app.questions) == [f"question {i}?" for i in range(1, 9)]
     errors = [record.get("error", "") for record in collected.queries]
     starts = (
-        "time-out after 2 s", "HTTP 500: no index", "not JSON: <html>", "the app cut the connection",
+        "time-out after 2 s", "HTTP 500: no index", "not JSON: a page without words", "the app cut the connection",
         "HTTP 307: a redirect to another place (example.org)", "answer is absent: output.text leads nowhere", "", "",
     )  # fmt: skip
     assert [error[: len(start)] for error, start in zip(errors, starts, strict=True)] == list(starts)

@@ -16,8 +16,8 @@ from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
 from rag_titan.evaluation.preparation.golden_files import read_golden
-from rag_titan.evaluation.preparation.journal import Entry, Journal
-from rag_titan.evaluation.preparation.responses import OUTPUTS, Record, Responses, is_answered
+from rag_titan.evaluation.preparation.journal import Entry, Journal, set_aside
+from rag_titan.evaluation.preparation.responses import OUTPUTS, Record, Responses, is_answered, is_unmapped
 from rag_titan.evaluation.writing import PathLike, write
 
 Progress = Callable[[int], None]
@@ -25,6 +25,7 @@ Put = Callable[[list[str]], Iterator[Reply]]
 """Questions -> a reply for each, in any order, each as soon as it is there."""
 
 FILE = "queries.jsonl"
+_ASIDE = "the earlier run had more questions than this one and is kept beside it: {ids}."
 _LINES = (".jsonl", ".ndjson")
 
 
@@ -49,6 +50,11 @@ class Collected:
     def answered(self) -> int:
         """Questions for which something came back that can be scored."""
         return sum(map(is_answered, self.queries))
+
+    @property
+    def unmapped(self) -> int:
+        """Questions whose `error` is that the response is not as the mapping has it; the app itself answered."""
+        return sum(is_unmapped(str(record["error"])) for record in self.queries if "error" in record)
 
     @property
     def errors(self) -> int:
@@ -102,14 +108,14 @@ def collect_answers(
     map           {key of a query: path in what `ask` returns}; without it a dict has keys of the dataset format
     output        a folder, for queries.jsonl in it, or a .jsonl file. A file .journal beside it keeps every reply as it
                   comes, and a later run asks only what is missing there
-    fresh         ask everything anew
+    fresh         ask everything anew; an earlier run of more questions is kept beside, as queries.jsonl.before
     retry_errors  ask again what failed in an earlier run
     limit         only the first questions
-    progress      is called with the number of questions that are through
+    progress      is called with the number of questions that are through, also before the first is asked
 
     `latency_ms` is measured from call to return unless it is mapped; questions asked side by side may slow each other
     down. Raises DatasetError for golden questions that cannot be asked, SettingsError for options, and for an output of
-    a run with other ones.
+    a run with other ones, unless all its questions failed: then they are asked again.
 
     >>> golden = [{"id": "g1", "question": "How many days of leave?", "required_facts": ["25"]}]
     >>> [record] = collect_answers(golden, lambda question: {"text": "25 days"}, map={"answer": "text"}).queries
@@ -150,6 +156,9 @@ class Collection:
             return self._through(put, None)
         file = output_file(output)
         check_output(file, golden)
+        if fresh:
+            copies = set_aside(journal_file(file), [file], len(self.questions))
+            self.notices.add(_ASIDE, [copy.name for copy in copies])
         with Journal(journal_file(file), settings, fresh=fresh) as journal:
             collected = self._through(put, journal)
             write(file, Encoder().encode_lines(collected.queries))
@@ -160,6 +169,8 @@ class Collection:
         if journal is not None:
             self._continue(journal)
         kept = len(self.outputs)
+        if self.progress is not None:
+            self.progress(kept)
         missing = [record for record in self.questions if record["id"] not in self.outputs]
         for reply in put([record["question"] for record in missing]):
             self._take(missing[reply.place], reply, journal)

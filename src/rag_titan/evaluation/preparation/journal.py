@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -15,11 +16,12 @@ from msgspec.json import decode, encode
 
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.writing import PathLike
+from rag_titan.evaluation.writing import PathLike, write
 
 _KIND = "rag-titan collect 1"
 _START = encode({"journal": _KIND})[:-1]
 _TORN = "the journal's last line was cut off and is dropped; its question is asked again."
+_FAILED = "the earlier run had other settings ({ids}); all its questions had failed and are asked again."
 _BROKEN = "lines of the journal that cannot be read are dropped, and their questions asked again: {ids}."
 
 
@@ -47,7 +49,8 @@ class Journal:
     notices  what could not be read of earlier runs
 
     Another run that has the file open, a file that is no journal, and one of a run with other settings (`run`, of which
-    only hashes are kept, since an address may hold a password) are refused: SettingsError.
+    only hashes are kept, since an address may hold a password) are refused: SettingsError. Where all questions of such
+    a run failed, it is forgotten instead: nothing is lost, and settings are often corrected after a first try.
     """
 
     def __init__(self, path: PathLike, run: Mapping[str, str], *, fresh: bool = False) -> None:
@@ -124,30 +127,63 @@ class Journal:
         if not lines:
             self._write(encode(_Head(_KIND, self._run)) + b"\n")
             return
-        self._check_head(lines[0])
+        other = self._changed_settings(lines[0])
         for number, line in enumerate(lines[1:], 2):
             entry = _entry(line)
             if entry is None:
                 self.notices.add(_BROKEN, [f"line {number}"])
             else:
                 self.entries[entry.id] = entry
+        if other:
+            self._begin_again(other)
+
+    def _begin_again(self, other: Sequence[str]) -> None:
+        """Forget a run with other settings of which nothing came; refuse to do so with any other."""
+        if not self.entries or not all("error" in entry.outputs for entry in self.entries.values()):
+            rule = f"must be continued with the settings of its first run, got another {' and another '.join(other)}"
+            advice = "Take those, choose another output, or ask everything anew with --fresh (fresh=True)."
+            raise SettingsError(f"{self.path}: {rule}. {advice}")
+        self.notices.add(_FAILED, other)
+        self.entries = {}
+        self._file.truncate(0)
+        self._write(encode(_Head(_KIND, self._run)) + b"\n")
 
     def _write(self, data: bytes) -> None:
         self._file.seek(0, os.SEEK_END)
         self._file.write(data)
         self._file.flush()
 
-    def _check_head(self, line: bytes) -> None:
+    def _changed_settings(self, line: bytes) -> list[str]:
+        """The names of the settings that the run of this first line had otherwise."""
         try:
             head = decode(line, type=_Head)
         except DecodeError:
             raise DatasetError(
                 str(self.path), "must begin with the line that a run writes there, got a broken one. Remove the file."
             ) from None
-        other = sorted(name for name in {*head.run, *self._run} if head.run.get(name) != self._run.get(name))
-        if other:
-            rule = f"must be continued with the settings of its first run, got another {' and another '.join(other)}"
-            raise SettingsError(f"{self.path}: {rule}. Take those, choose another output, or begin afresh.")
+        return sorted(name for name in {*head.run, *self._run} if head.run.get(name) != self._run.get(name))
+
+
+def set_aside(journal: Path, others: Iterable[Path], count: int) -> list[Path]:
+    """Copy an earlier run of more than `count` questions, its journal and other files, to names that are free.
+
+    Returns the copies; none where there is no such run.
+    """
+    if not journal.is_file() or len(_ids(journal.read_bytes())) <= count:
+        return []
+    files = [path for path in (*others, journal) if path.is_file()]
+    for number in itertools.count(1):
+        copies = [path.with_name(f"{path.name}.before{number if number > 1 else ''}") for path in files]
+        if not any(copy.exists() for copy in copies):
+            break
+    for path, copy in zip(files, copies, strict=True):
+        write(copy, path.read_bytes())
+    return copies
+
+
+def _ids(data: bytes) -> set[str]:
+    """The questions of a journal."""
+    return {entry.id for line in data.split(b"\n") if (entry := _entry(line)) is not None}
 
 
 def _entry(line: bytes) -> Entry | None:

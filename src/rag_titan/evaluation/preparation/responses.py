@@ -22,6 +22,14 @@ _TELEMETRY = ("error", "timestamp", *(key for key in OUTPUTS if key.endswith("_m
 _RESULTS = tuple(key for key in OUTPUTS if key not in _TELEMETRY)
 
 
+_NOWHERE, _UNNAMED = "leads nowhere, as", "; map them"
+
+
+def is_unmapped(error: str) -> bool:
+    """True for an error that says of a response that the mapping does not fit it."""
+    return _NOWHERE in error or _UNNAMED in error
+
+
 def is_answered(record: Mapping[str, Any]) -> bool:
     """True where something came back that can be scored, be it only a part of what was expected."""
     return any(key in record for key in _RESULTS)
@@ -85,7 +93,7 @@ class Responses:
                 found[key] = value
             elif key != "error" and not _is_null(response, path):
                 there = path.nearest_keys(response).replace("the record", "the response", 1)
-                errors.append(f"{key} is absent: {path.text} leads nowhere, as {there}")
+                errors.append(f"{key} is absent: {path.text} {_NOWHERE} {there}")
         return found, errors
 
 
@@ -110,4 +118,4 @@ def _as_it_is(response: Any) -> tuple[Record, list[str]]:
     found = {key: value for key, value in own.items() if key not in (*GOLD, *ASKED)}
     if any(key in OUTPUTS for key in response):
         return found, []
-    return {}, [f"the response must have keys of the dataset, such as answer, got {keys_of(response)}; map them"]
+    return {}, [f"the response must have keys of the dataset, such as answer, got {keys_of(response)}{_UNNAMED}"]
