@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.plain import plain
+from rag_titan.evaluation.importers import passage_rows
 from rag_titan.evaluation.importers.logs import LogRecord, latest, moment, read_logs
 
 
@@ -250,3 +252,45 @@ def test_arrays_beside_single_passages_are_lists() -> None:
     [first, second] = read_logs(rows, None, Notices())
     assert (first.values["retrieved_ids"], first.values["retrieved_scores"]) == (["c1", "c2"], [0.5, None])
     assert (first.values["expected_chunk_ids"], second.values["retrieved_ids"]) == (["c1", "c9"], ["a", "b"])
+
+
+def slowly_joined(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """The passages of each request: a row goes to the latest one that it does not contradict."""
+    requests: list[tuple[dict[str, Any], list[str]]] = []
+    order: list[int] = []
+    for row in rows:
+        said = {key: row[key] for key in ("timestamp", "answer") if row[key] is not None}
+        fits = [n for n in reversed(order) if all(requests[n][0].get(key, said[key]) == said[key] for key in said)]
+        number = fits[0] if fits else len(requests)
+        if not fits:
+            requests.append(({}, []))
+        order = [n for n in order if n != number] + [number]
+        requests[number][0].update(said)
+        requests[number][1].append(row["retrieved_ids"])
+    return [passages for _, passages in requests]
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, 1, 2]), st.sampled_from([None, "a", "b"])), min_size=1, max_size=12))
+def test_rows_go_to_the_latest_request_that_they_do_not_contradict(said: list[tuple[Any, Any]]) -> None:
+    rows = [{"id": 1, "timestamp": t, "answer": a, "retrieved_ids": f"c{n}"} for n, (t, a) in enumerate(said)]
+    assert [log.values["retrieved_ids"] for log in read_logs(rows, None, Notices())] == slowly_joined(rows)
+
+
+def test_a_row_of_a_popular_question_is_not_compared_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Any] = []
+
+    def counted(value: Any) -> Any:
+        looked.append(value)
+        return plain(value)
+
+    monkeypatch.setattr(passage_rows, "plain", counted)
+    rows = [{"question": "Who?", "timestamp": n, "retrieved_ids": "c"} for n in range(200)]
+    assert len(read_logs(rows, None, Notices())) == 200
+    assert len(looked) < 20 * len(rows)
+
+
+def test_logs_with_the_names_of_the_format_are_not_mapped() -> None:
+    logs = [{"id": "q1", "question": "x", "retrieved_ids": ["c1"]}]
+    found, told = read(logs, {"id": "rid", "question": "input", "retrieved_ids": "docs[].id"})
+    assert (found, len(told)) == (logs, 1)
+    assert told[0].startswith("columns: the mapping was not used")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from rag_titan.evaluation.data.cleaning import cleaners_of
@@ -29,6 +30,8 @@ POSITION = re.compile(r"\s*\[\s*(\d{1,6})\s*\]\s*")
 
 _SCORES = "retrieved_scores"
 _OF_REQUEST = ("timestamp", "answer")  # two requests differ in one of them
+
+_ANY = "", "anything"  # equal to no timestamp and no answer
 
 _BY_PASSAGE = (
     "{name}: has one row a passage; {rows} rows became {records}, one of the rows with the same id (else "
@@ -78,27 +81,50 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Request:
-    """The rows of one request, and what they have said so far of when it was and what was answered."""
+    """The rows of one request, what they have said so far of when it was and what was answered, and its latest turn."""
 
     rows: list[Row] = field(default_factory=list)
-    said: dict[str, Any] = field(default_factory=dict)
-
-    def may_have(self, row: Row) -> bool:
-        """True where nothing that the row says is contradicted."""
-        said = _said(row.values)
-        return all(self.said.get(key, value) == value for key, value in said.items())
-
-    def add(self, row: Row) -> None:
-        """Take the row in."""
-        self.rows.append(row)
-        self.said = {**_said(row.values), **self.said}
+    said: tuple[Hashable, ...] = (None,) * len(_OF_REQUEST)
+    turn: int = 0
 
 
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
-    found = {key: plain(values.get(key)) for key in _OF_REQUEST}
-    return {key: value for key, value in found.items() if value is not None and not is_nan(value)}
+class _SameQuestion:
+    """The requests of one id (else question), found by what they said: a popular question has thousands of them.
+
+    Each is filed under what it said and under every part of that; the one that had a row last is at the end.
+    """
+
+    def __init__(self) -> None:
+        self._filed: dict[tuple[Hashable, ...], dict[_Request, None]] = {}
+        self._turn = 0
+
+    def latest(self, said: tuple[Hashable, ...]) -> _Request | None:
+        """The request that had a row last among those that a row with these words does not contradict."""
+        ways = product(*((_ANY,) if word is None else (word, None) for word in said))
+        found = [next(reversed(requests)) for way in ways if (requests := self._filed.get(way))]
+        return max(found, key=lambda request: request.turn, default=None)
+
+    def add(self, request: _Request, row: Row, said: tuple[Hashable, ...]) -> None:
+        """Give a request a row, which makes it the latest."""
+        for way in self._ways(request):
+            self._filed.get(way, {}).pop(request, None)
+        self._turn += 1
+        request.rows.append(row)
+        request.turn = self._turn
+        request.said = tuple(new if old is None else old for old, new in zip(request.said, said, strict=True))
+        for way in self._ways(request):
+            self._filed.setdefault(way, {})[request] = None
+
+    def _ways(self, request: _Request) -> Iterator[tuple[Hashable, ...]]:
+        return product(*((word, _ANY) for word in request.said))
+
+
+def _said(values: Mapping[str, Any]) -> tuple[Hashable, ...]:
+    """What a row says of its request, None where it says nothing."""
+    found = (plain(values.get(key)) for key in _OF_REQUEST)
+    return tuple(None if is_nan(value) else repr(value) if isinstance(value, list | dict) else value for value in found)
 
 
 def joined(rows: list[Row], name: str, notices: Notices) -> list[Row]:
@@ -113,19 +139,16 @@ def joined(rows: list[Row], name: str, notices: Notices) -> list[Row]:
     {'id': 1, 'retrieved_ids': ['c3', 'c1']}
     """
     requests: list[_Request] = []
-    last: dict[Hashable, list[_Request]] = {}  # those of the same id, the one that had a row last at the end
+    known: dict[Hashable, _SameQuestion] = {}
     for row in rows:
         whole = any(isinstance(row.values.get(key), list) for key in PASSAGE_KEYS) and not row.passage
-        key = _key(row.values)
-        same = [] if whole or key is None else last.setdefault(key, [])
-        request = next((request for request in reversed(same) if request.may_have(row)), None)
+        key, said = _key(row.values), _said(row.values)
+        same = _SameQuestion() if whole or key is None else known.setdefault(key, _SameQuestion())
+        request = same.latest(said)
         if request is None:
             request = _Request()
             requests.append(request)
-        else:
-            same.remove(request)
-        same.append(request)
-        request.add(row)
+        same.add(request, row, said)
     notices.add(_BY_PASSAGE.format(name=name, rows=len(rows), records=count_text(len(requests), "record")))
     return [_merged(request.rows, notices) for request in requests]
 
