@@ -26,6 +26,11 @@ def test_paragraphs(apart: str) -> None:
     assert begins("paragraphs", f"a\nb{apart}c d{apart}") == ["c"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028", " \n "])
+def test_a_line_is_no_paragraph(end: str) -> None:
+    assert begins("paragraphs", f"a{end}b{end}c") == []
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\n", "\u2028", "\x85", " \n "])
 def test_lines(end: str) -> None:
     assert begins("lines", f"a b{end}c d{end}") == ["c"]

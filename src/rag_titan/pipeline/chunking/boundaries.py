@@ -16,7 +16,9 @@ Ints = NDArray[np.int64]
 
 _LINE_END = re.compile("[\r\n\v\f\x85\u2028\u2029]+")
 _ITEM = re.compile(r"^[^\S\r\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\r\n]+(?=\S)", re.MULTILINE)
-_PARAGRAPH_END = re.compile(r"(?:\r\n|[\r\n])(?:[^\S\r\n]*(?:\r\n|[\r\n]))+|[\f\u2029]")
+_PARAGRAPH_END = re.compile(  # behind the last character of a line end, so that \r\n is one
+    r"[\r\n\f\u2029](?:(?<=[\f\u2029])|(?:(?<=\n)|(?!\n))(?:[^\S\r\n]*(?:\r\n|[\r\n]))+)"
+)
 
 
 class Boundaries:
