@@ -10,10 +10,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+
+pytest.importorskip("wordllama")
+
 from tests.models.scripted import base_url, good, scripted
 
 from rag_titan.evaluation import check_golden
 from rag_titan.pipeline.loading.load import load_documents
+
+pytestmark = pytest.mark.pipeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOLDEN = EXAMPLES / "sample_docs" / "golden.json"

@@ -24,11 +24,17 @@ def test_a_document_is_known_by_its_name_or_the_last_part_of_it(source: str) -> 
     assert found == {"doc_id": "hr/leave.md", "start": 9, "end": 16}
 
 
-@pytest.mark.parametrize("start", [8, -1, 400, None])
+@pytest.mark.parametrize("start", [8, -1, -8, 400, None])
 def test_an_offset_that_is_not_right_is_left_out(start: int | None) -> None:
     assert Sources.of(TEXTS, None).place(chunk("25 days", source="leave.md", start_index=start)) == {
         "doc_id": "hr/leave.md"
     }
+
+
+def test_a_page_that_no_document_has_says_nothing() -> None:
+    """Splitters count pages in documents that were loaded whole."""
+    place = Sources.of(TEXTS, None).place(chunk("25 days", source="leave.md", page=1, start_index=9))
+    assert place == {"doc_id": "hr/leave.md", "start": 9, "end": 16}
 
 
 def test_of_two_documents_of_one_name_the_offset_tells_which_and_without_it_neither_is_named() -> None:

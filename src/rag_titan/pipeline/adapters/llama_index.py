@@ -100,8 +100,8 @@ class Listener:
         self._open: dict[str, tuple[str, float]] = {}  # event: its type and when it began
 
     def on_event_start(self, event_type: str, payload: Any = None, event_id: str = "", **_: Any) -> str:
-        """Something begins; once, though several managers may tell it."""
-        if threading.get_ident() == self._thread and event_id not in self._open:
+        """Something begins. Told twice where engine and retriever have one manager, it is still one event."""
+        if threading.get_ident() == self._thread:
             self._open[event_id] = (event_type, time.perf_counter())
         return event_id
 
@@ -137,10 +137,9 @@ _TIMES = {
 
 
 def _managers(engine: Any) -> list[Any]:
-    """The callback managers of an engine and its retriever, each once."""
+    """The callback managers of an engine and its retriever, which are often one and the same."""
     found = [first(engine, "callback_manager"), first(first(engine, "retriever"), "callback_manager")]
-    found = [manager for manager in found if callable(getattr(manager, "add_handler", None))]
-    return found[:1] if len(found) == 2 and found[0] is found[1] else found
+    return [manager for manager in found if callable(getattr(manager, "add_handler", None))]
 
 
 def _usage(response: Any) -> Usage:
