@@ -30,7 +30,8 @@ def test_the_model_gets_the_numbered_chunks_and_the_answer_has_what_it_tells(api
         "[1] (leave.md)\nLeave is 28 days.\n\n[2] (travel.md)\nHotels cost 95 euros.\n\nQuestion: How many days?"
     )
     assert (answer.text, answer.abstained) == ("28 days [1].", False)
-    assert (answer.output_tokens, answer.total_tokens, answer.cost_usd) == (3, 10, pytest.approx(13e-6))
+    assert (answer.output_tokens, answer.total_tokens) == (3, 10)
+    assert answer.cost_usd == pytest.approx(13e-6)
     assert answer.time_to_first_token_ms is not None
 
 

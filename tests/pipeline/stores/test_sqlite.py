@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -123,11 +124,7 @@ def test_threads_may_share_it(path: Path) -> None:
 
 
 def test_a_file_that_may_only_be_read_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class ReadOnly(apsw.Connection):
-        def __init__(self, name: str) -> None:
-            super().__init__(name, flags=apsw.SQLITE_OPEN_READONLY)
-
-    monkeypatch.setattr(apsw, "Connection", ReadOnly)
+    monkeypatch.setattr(apsw, "Connection", partial(apsw.Connection, flags=apsw.SQLITE_OPEN_READONLY))
     store = SqliteStore(path, "counts")
     assert list(store.chunks()) == OLD
     with pytest.raises(SettingsError, match="must be a file that can be written"):
