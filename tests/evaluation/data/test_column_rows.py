@@ -99,7 +99,11 @@ def test_csv_with_the_names_of_the_format_needs_no_mapping(tmp_path: Path) -> No
             {"request": {"id": 1}, "output": {"text": ["x"]}},
             "line 1: answer (output.text): must be text, got a list.",
         ),
-        ({"request": {}}, 'line 1: id (request.id): must be given; the object has no keys. Add "id".'),
+        (
+            {"request": {}},
+            "line 1: id (request.id): must be given; the record has the key request. "
+            "Correct its path in the column mapping.",
+        ),
         ({"request": {"id": 1}, "question": 3}, 'line 1: question: must be text, got the number 3. Write "3".'),
         ([1], "line 1: must be an object (a query), got a list."),
     ],
@@ -136,3 +140,48 @@ def test_a_sheet_without_rows_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("id,answer\n")
     with pytest.raises(DatasetError, match=r"log\.csv: must have rows below the names of its columns, got none"):
         queries(open_dataset(tmp_path / "log.csv"))
+
+
+NAMED = [{"id": "q1", "retrieved_ids": ["c2"], "answer": "25 days", "latency_ms": 5.0, "error": "cut"}, {"id": "q2"}]
+
+
+@pytest.mark.parametrize("form", ["run.jsonl", "run.json"])
+def test_records_with_the_names_of_the_format_are_not_mapped(form: str, tmp_path: Path) -> None:
+    path = tmp_path / form
+    path.write_text(json.dumps(NAMED) if form == "run.json" else "\n".join(map(json.dumps, NAMED)))
+    dataset = read_dataset(path, columns={**COLUMNS, "latency_ms": "latency_ms * 1000", "error": False})
+    first, _ = queries(dataset)
+    assert (first.id, first.retrieved_ids, first.answer, first.latency_ms, first.error) == (
+        "q1", ["c2"], "25 days", 5.0, "cut",
+    )  # fmt: skip
+    rule = "columns: the mapping was not used, as its paths are in no record, and keys of the format are:"
+    assert dataset.notices.texts() == [f"{rule} answer, id, retrieved_ids."]
+
+
+def test_a_key_whose_path_is_in_no_record_is_read_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"rid": 1, "answer": "yes"}\n{"rid": 2, "answer": "no"}\n')
+    dataset = read_dataset(path, columns={"id": "rid", "answer": "output.text"})
+    assert [(query.id, query.answer) for query in queries(dataset)] == [("1", "yes"), ("2", "no")]
+    rule = "columns: read as they are, as their paths are in no record and keys of these names are: answer."
+    assert dataset.notices.texts() == [rule]
+
+
+def test_one_record_with_the_path_is_enough_to_map_all(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    records: list[dict[str, Any]] = [{"rid": number, "answer": "other"} for number in range(3000)]
+    lines = [json.dumps(record) for record in [*records, {"rid": 3000, "output": {"text": "yes"}}]]
+    path.write_text("\n".join([*lines, "{"]) + "\n")
+    dataset = open_dataset(path, columns={"id": "rid", "answer": "output.text"}, skip_bad_records=True)
+    assert {query.answer for query in queries(dataset)} == {None, "yes"}
+
+
+def test_a_missing_id_names_the_keys_that_the_record_has(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"rid": 1, "answer": "yes"}\n{"request": "x", "answer": "no"}\n')
+    with pytest.raises(DatasetError) as error:
+        read_dataset(path, columns={"id": "rid", "answer": "output.text", "question": "request"})
+    assert str(error.value) == (
+        "line 2: id (rid): must be given; the record has the keys request, answer. "
+        "Correct its path in the column mapping."
+    )

@@ -13,7 +13,8 @@ from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.decoding import QUERIES, Intake, RecordDecoder, from_json
 from rag_titan.evaluation.data.frames import records_of
 from rag_titan.evaluation.data.malformed import utf8
-from rag_titan.evaluation.data.plain import Place, plain
+from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.plain import Place, keys_of, plain
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.sheet_cells import typed_cells
 from rag_titan.evaluation.data.source import Pairs, Source
@@ -42,11 +43,26 @@ class ColumnRows:
 
     def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[Query]]]:
         """Blocks of queries, each with its number; a path that leads nowhere in all of them is noticed at the end."""
-        decoder = _MappedDecoder(self._source, self._columns, intake)
+        columns, said = self._columns.fitted(_objects(self._source))
+        if said is not None:
+            intake.notices.add(said)
+        decoder = _MappedDecoder(self._source, columns, intake)
         for pairs in self._source.read(intake.notices):
             yield decoder.pairs(pairs)
         for sentence in decoder.tally.sentences():
             intake.notices.add(sentence)
+
+
+def _objects(source: Source) -> Iterator[dict[str, Any]]:
+    """The records of a source that can be read, to look at their keys."""
+    for pairs in source.read(Notices()):
+        for _, raw in pairs:
+            try:
+                value = decode(raw) if isinstance(raw, bytes | Raw) else plain(raw)
+            except _REFUSED:  # said when it is read
+                continue
+            if isinstance(value, dict):
+                yield value
 
 
 class PathTally:
@@ -101,7 +117,7 @@ class _MappedDecoder(RecordDecoder[Query]):
             return super()._clean(value, place)
         mapped = self.tally.mapped(value)
         typed = self._typed(mapped)
-        return self._explaining(mapped, place) if typed is None else typed
+        return self._explaining(mapped, place, value) if typed is None else typed
 
     def _typed(self, mapped: dict[str, Any]) -> Any:
         """The query, by way of the typed decoder; None where that refuses the record."""
@@ -118,10 +134,15 @@ class _MappedDecoder(RecordDecoder[Query]):
         value = plain(value)
         if not isinstance(value, dict):
             return super()._clean(value, place)
-        return self._explaining(self.tally.mapped(value), place)
+        return self._explaining(self.tally.mapped(value), place, value)
 
-    def _explaining(self, mapped: dict[str, Any], place: Place) -> Any:
-        """The query, by way of the cleaner, which says what is wrong."""
+    def _explaining(self, mapped: dict[str, Any], place: Place, source: dict[str, Any]) -> Any:
+        """The query, by way of the cleaner, which says what is wrong; of an absent id what the record has instead."""
+        if self._columns.paths and mapped.get("id") is None:
+            path = self._columns.paths.get("id")
+            where = self._columns.renamed(f"{place.where}: id", place.where)
+            advice = "Correct its path in the column mapping." if path else 'Map "id" to one of them.'
+            raise DatasetError(where, f"must be given; the record has {keys_of(source)}. {advice}")
         cells = typed_cells(Query, mapped) if self._sheet else records_of(Query, [mapped])[0]
         try:
             return super()._clean(cells, place)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ _EXAMPLE = 'Write a path such as "docs[].metadata.id".'
 _NAME = re.compile(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^."\[\]*]*[^."\[\]*\s]))\s*')
 _BRACKET = re.compile(r"\[(-?\d{1,9}|)\]\s*")
 _FACTOR = re.compile(r"\*\s*(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?)\s*$")
+_KEPT = "columns: read as they are, as their paths are in no record and keys of these names are: {keys}."
+_NOT_USED = "columns: the mapping was not used, as its paths are in no record, and keys of the format are: {keys}."
 _TABLE = "tags"  # the key whose entries may each have a path
 
 
@@ -233,6 +235,37 @@ class Columns:
         kept.update((key, value) for key, value in found if value is not None)
         tags = {tag: value for tag, path in self.tags.items() if (value := path.value(source)) is not None}
         return {**kept, _TABLE: tags} if tags else kept
+
+    def fitted(self, records: Iterable[Mapping[str, Any]]) -> tuple[Columns, str | None]:
+        """The mapping as it is for these records, all of one source, and what there is to say about it.
+
+        A key is not mapped where its path is absent in every record while the key itself is there, as in files that
+        have the names of the format already. Where no path at all leads anywhere that is no key of the format, nothing
+        is mapped. Reads no further than to the record that has the last of the paths.
+
+        >>> columns = Columns.of({"answer": "output.text", "error": False})
+        >>> columns.fitted([{"id": "q1", "answer": "25 days"}])[0] == Columns()
+        True
+        >>> columns.fitted([{"id": "q1", "answer": "no"}, {"output": {"text": "yes"}}])[0] == columns
+        True
+        """
+        there: set[str] = set()
+        absent = {("", key): path for key, path in self.paths.items()}
+        absent |= {(_TABLE, tag): path for tag, path in self.tags.items()}
+        foreign = False
+        for record in records if absent else ():
+            there.update(key for key in self.paths if record.get(key) is not None)
+            for name in [name for name, path in absent.items() if path.value(record) is not None]:
+                foreign |= str(absent.pop(name).steps[0]) not in cleaners_of(Query)
+            if not absent:
+                break
+        kept = sorted(key for key in there if ("", key) in absent)
+        if not kept:
+            return self, None
+        if not foreign:
+            return Columns(), _NOT_USED.format(keys=", ".join(kept))
+        paths = {key: path for key, path in self.paths.items() if key not in kept}
+        return replace(self, paths=paths), _KEPT.format(keys=", ".join(kept))
 
     def renamed(self, where: str, record: str) -> str:
         """The place of an error inside a record (whose name is `record`) with the path that the value came from.

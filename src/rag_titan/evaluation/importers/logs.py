@@ -57,9 +57,13 @@ def read_logs(
     >>> read_logs(rows, None, Notices())[0].values
     {'id': '1', 'answer': 'yes', 'retrieved_ids': ['c3', 'c1']}
     """
-    mapping = Columns.of(columns)
-    read, tally = Source.of(source, name), PathTally(mapping)
-    mapped = [(where, tally.mapped(record)) for where, record in read.records(notices)]
+    read = Source.of(source, name)
+    records = list(read.records(notices))
+    mapping, said = Columns.of(columns).fitted(record for _, record in records)
+    if said is not None:
+        notices.add(said)
+    tally = PathTally(mapping)
+    mapped = [(where, tally.mapped(record)) for where, record in records]
     for sentence in tally.sentences():
         notices.add(sentence)
     positions = _positions([values for _, values in mapped])
@@ -67,8 +71,8 @@ def read_logs(
     if any(row.passage for row in rows):
         rows = joined(rows, Path(source).name if isinstance(source, str | Path) else name, notices)
     joint = read.naming.joint
-    records = [LogRecord(row.where, _clean(row.values, Place(row.where, joint, notices), mapping)) for row in rows]
-    return [record for record in records if record.values]
+    clean = [LogRecord(row.where, _clean(row.values, Place(row.where, joint, notices), mapping)) for row in rows]
+    return [record for record in clean if record.values]
 
 
 def _positions(records: Sequence[Mapping[str, Any]]) -> frozenset[str]:
