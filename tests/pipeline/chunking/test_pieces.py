@@ -29,6 +29,7 @@ def words(text: str) -> list[str]:
 def test_a_word_keeps_the_signs_around_it() -> None:
     assert pieces("(One) «two», 3.5 %!") == ["(One)", "«two»,", "3.", "5", "%!"]
     assert pieces('f(x,[y]):"z"') == ["f", "(x,", '[y]):"', 'z"']
+    assert pieces('"One" **two** #3 —four') == ['"One"', "**two**", "#3", "—four"]
     assert words("(One) f(x,[y]) 3.5 %!") == ["(One)", "f(x,[y])", "3.5", "%!"]
 
 

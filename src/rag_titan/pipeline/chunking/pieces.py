@@ -87,10 +87,12 @@ def _cuts(text: str) -> _Cuts:
     starts, ends = token_spans(text)
     lone = _unspaced(points[starts])
     beside = lone | np.append(False, lone[:-1])
-    words = _mask(len(text), begin)
-    places, inner = starts.copy(), ~words[starts]
+    run = np.searchsorted(begin, starts, side="right") - 1
+    first = np.diff(run, prepend=-1) > 0  # word of its run, to which all signs before it belong
+    places = np.where(first, begin[run], starts)
     for _ in range(_MOST_OPENING):
-        places -= inner & _table(_OPENING)[points[places - 1]]
+        places -= ~first & _table(_OPENING)[points[places - 1]]
+    words = _mask(len(text), begin)
     every = words.copy()
     words[places[beside]] = True
     every[places] = True
