@@ -70,7 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RagTitanError as error:
         print(error, file=sys.stderr)
         return 2
-    print(*Wording(Outcome(report, files)).lines(), sep="\n")
+    for line in Wording(Outcome(report, files)).lines():
+        if files or not line.startswith("Reports saved:"):
+            print(line)
     return 0
 
 

@@ -69,6 +69,11 @@ def test_offline_the_example_measures_every_stage(
     assert (tmp_path / "run" / "report.md").read_text(encoding="utf-8").startswith("# RAG evaluation report")
 
 
+def test_without_a_folder_nothing_is_said_to_be_saved(capsys: pytest.CaptureFixture[str]) -> None:
+    assert script().main([]) == 0
+    assert capsys.readouterr().out.startswith("Overall score: ")
+
+
 def test_live_asks_ollama_unless_the_environment_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = script().settings
     assert settings(True) == {"generator": "ollama", "url": "http://127.0.0.1:11434", "model": "llama3.2"}
