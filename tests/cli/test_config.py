@@ -220,3 +220,11 @@ def test_a_mapping_that_is_none_is_said_with_the_file(text: str, told: str, run:
     write(dataset(query()))
     done = run("evaluate", "--input", "data.json")
     assert (done.code, done.err.startswith(f"rag-titan: {told}")) == (2, True), done.err
+
+
+def test_the_settings_of_the_pipeline_may_stand_in_the_same_file(run: Run, write: Write) -> None:
+    write('k = 3\n[pipeline]\nchunker = "paragraph"\n', "rag-titan.toml")
+    assert run("evaluate", "--input", write(dataset(query()))).code == 0
+    write("pipeline = 3\n", "rag-titan.toml")
+    done = run("evaluate", "--input", "data.json")
+    assert (done.code, done.err) == (2, "rag-titan: rag-titan.toml: pipeline: must be a table, got 3.\n")

@@ -48,11 +48,11 @@ def index(files: Files, store: StoreFile = None, sets: Sets = None, config: Conf
 
 def _check_store(store: Path, files: Sequence[Path]) -> None:
     """Raises SettingsError where the index would be a document, or where the folder for it is not there."""
-    if any(store.resolve() == file.resolve() for file in files):
-        raise SettingsError(f"--store: must not be a document, got {store} as both. Choose another name.")
     if store.is_dir() or not store.absolute().parent.is_dir():
         got = "a folder" if store.is_dir() else f"no folder {store.parent}"
         raise SettingsError(f"--store: {store}: must be a file in a folder that is there, got {got}.")
+    if any(store.resolve() == file.resolve() for file in files):
+        raise SettingsError(f"--store: must not be a document, got {store} as both. Choose another name.")
 
 
 def _lines(store: str, done: Indexed, warnings: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[str]:

@@ -220,8 +220,7 @@ class _Asked:
 
     def __init__(self, variant: Variant, index: _Index, traced: bool) -> None:
         self._inputs = index.inputs
-        settings = variant.settings.but(store="")
-        self._titan = RAGTitan(variant.rag_type, settings, store=index.store, embedder=index.embedder)
+        self._titan = RAGTitan(variant.rag_type, variant.settings, store=index.store, embedder=index.embedder)
         self._trace = Trace(self._titan) if traced else None
         self.lines: list[str] = []
 

@@ -1,0 +1,101 @@
+"""rag-titan compare: the table, the files beside it, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Run, Write
+from tests.cli.handbook import GOLDEN, folder, settings, without_model
+
+from rag_titan.pipeline import Settings, comparing
+from rag_titan.pipeline.chunking.chunkers import chunker_of
+
+
+@pytest.fixture(autouse=True)
+def _counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_model(monkeypatch)
+
+
+@pytest.fixture
+def given(write: Write, tmp_path: Path) -> list[object]:
+    """The options of every run: documents, golden questions and settings."""
+    folder(tmp_path / "docs")
+    return ["--files", "docs", "--golden", write(GOLDEN, "golden.json"), *settings(reranker="none")]
+
+
+def test_a_table_best_first_and_both_files_beside_it(run: Run, given: list[object], tmp_path: Path) -> None:
+    done = run(
+        "compare", *given, "--chunkers", "section,words", "--retrievers", "vectors,bm25,hybrid", "--sizes", "20,40",
+        "--k", 2, "--words", 30, "--output", "out",
+    )  # fmt: skip
+    assert (done.code, done.err) == (0, "")
+    assert done.lines[0] == "Best first by Recall in 30 words; 3 questions, 2 documents."
+    head = next(line for line in done.lines if line.startswith(" #"))
+    assert head.split()[:5] == ["#", "Chunker", "Size", "Retriever", "Recall"]
+    place = done.lines.index(head)
+    rows = done.lines[place + 1 : place + 13]
+    assert [row.split()[0] for row in rows] == [str(number) for number in range(1, 13)]
+    recalls = [float(row.split()[4]) for row in rows]
+    assert recalls == sorted(recalls, reverse=True)
+    assert done.lines[-1] == f"Written: {Path('out') / 'comparison.json'}, {Path('out') / 'comparison.md'}"
+    whole = json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert (len(whole["rows"]), whole["k"], whole["words"]) == (12, 2, 30)
+    assert (tmp_path / "out" / "comparison.md").read_text().startswith("# Comparison of pipelines\n")
+
+
+def test_files_may_stand_as_a_shell_writes_them_and_the_golden_file_is_no_document(
+    run: Run, given: list[object], tmp_path: Path
+) -> None:
+    golden = given[3]
+    files = [*sorted((tmp_path / "docs").iterdir()), golden]
+    done = run("compare", "--golden", golden, *given[4:], "--files", *files)
+    assert done.code == 0
+    assert "2 documents" in done.lines[0]
+    assert f"Note: {golden}: holds the golden questions, and was not indexed." in done.lines
+
+
+def test_every_step_is_written_where_so_wished(run: Run, given: list[object], tmp_path: Path) -> None:
+    done = run("compare", *given, "--rag-types", "simple,adaptive", "--trace", "steps")
+    assert done.code == 0
+    assert len(list((tmp_path / "steps").iterdir())) == 2
+
+
+def test_some_that_failed_are_named_with_an_exit_code_of_their_own(
+    run: Run, given: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(settings: Settings) -> Any:
+        if settings.chunker == "words":
+            raise RuntimeError("no \x1b[31m words")
+        return chunker_of(settings)
+
+    monkeypatch.setattr(comparing, "chunker_of", broken)
+    done = run("compare", *given, "--chunkers", "words,section")
+    assert done.code == 1
+    [failed] = [line for line in done.lines if line.startswith("Failed: ")]
+    assert failed == r"Failed: words 20/0, hybrid, reranker none, simple: RuntimeError: no \x1b[31m words"
+    all_failed = run("compare", *given, "--chunkers", "words")
+    assert (all_failed.code, all_failed.err) == (3, "rag-titan: nothing was measured.\n")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--chunkers", "paragraf"], "chunker: must be one of"),
+        (["--sizes", "10,x"], "--sizes: must be whole numbers, got '10,x'."),
+        (["--by", "speed"], "by: must be a column of the table, got 'speed'"),
+        (["--trace", "golden.json"], "--trace: must be a folder, got the file golden.json."),
+        (["--output", "golden.json"], "--output: must be a folder, got the file golden.json."),
+    ],
+)
+def test_options_that_cannot_be_are_one_sentence(run: Run, given: list[object], more: list[str], said: str) -> None:
+    done = run("compare", *given, *more)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"rag-titan: {said}")
+
+
+def test_documents_must_be_given(run: Run, write: Write) -> None:
+    done = run("compare", "--golden", write(GOLDEN))
+    assert (done.code, done.err) == (2, "rag-titan: --files: must be given, got none. Write it as --files docs/.\n")
