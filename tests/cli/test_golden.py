@@ -104,6 +104,20 @@ def test_template_from_logs_and_without(run: Run, write: Write) -> None:
     assert (done.code, "which is there" in done.err) == (2, True)
 
 
+def test_template_reads_raw_logs_with_columns(run: Run, write: Write) -> None:
+    write('{"input": "How long?"}\n', "logs.jsonl")
+    write('[columns]\nquestion = "input"\n', "rag-titan.toml")
+    write('[columns]\nid = "input"\nquestion = "input"\n', "other.toml")
+    done = run("golden", "template", "--input", "logs.jsonl")
+    assert (done.code, done.err) == (
+        0, "rag-titan: note: no record has an id: they are called q1, q2, ... in their order.\n",
+    )  # fmt: skip
+    [question] = json.loads(Path("golden.json").read_text())
+    assert (question["id"], question["question"]) == ("q1", "How long?")
+    done = run("golden", "template", "--input", "logs.jsonl", "--config", "other.toml", "--output", "g.json")
+    assert (done.code, done.err, json.loads(Path("g.json").read_text())[0]["id"]) == (0, "", "How long?")
+
+
 # --- review ---------------------------------------------------------------------------------------
 
 

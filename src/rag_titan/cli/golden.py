@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from rag_titan.cli.config import read_config
+from rag_titan.cli.settings import columns_of
 from rag_titan.cli.terminal import complain, counted, escaped, say
 
 NOT_READY = 1
@@ -54,6 +56,13 @@ Output = Annotated[
 Size = Annotated[int, typer.Option(metavar="N", min=1, help="How many questions to draw.")]
 By = Annotated[str | None, typer.Option(metavar="TAG", help="Draw in proportion to the values of this tag.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="The same seed draws the same questions.")]
+
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", readable=False, help="Has [columns], where the logs have other names. Usually rag-titan.toml."
+    ),
+]
 
 
 @app.command()
@@ -122,12 +131,18 @@ def review(golden: Golden, documents: Documents = None, separator: Separator = "
 
 @app.command()
 def template(
-    output: Output = Path("golden.json"), input: Logs = None, size: Size = 50, by: By = None, seed: Seed = 0
+    output: Output = Path("golden.json"),
+    input: Logs = None,
+    size: Size = 50,
+    by: By = None,
+    seed: Seed = 0,
+    config: ConfigFile = None,
 ) -> None:
     """Begin a set of golden questions: from logs, or with one example. An existing file is left alone."""
     from rag_titan.evaluation.preparation.golden_template import write_template
 
-    count, notices = write_template(output, input, size=size, by=by, seed=seed)
+    columns = None if input is None else columns_of(read_config(config, Path()))
+    count, notices = write_template(output, input, size=size, by=by, seed=seed, columns=columns)
     for notice in notices:
         complain(f"note: {notice}")
     name = escaped(output)

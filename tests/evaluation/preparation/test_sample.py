@@ -220,3 +220,35 @@ def test_what_cannot_be_sampled_so_is_refused(logs: Any, options: dict[str, Any]
 def test_logs_without_a_question_are_an_error(logs: Any) -> None:
     with pytest.raises(DatasetError, match="queries: must have a question in at least one record, got none"):
         sample_queries(logs)
+
+
+RAW: list[dict[str, Any]] = [
+    {"input": {"text": "How long?"}, "lang": "en", "output": "25 days"},
+    {"input": {"text": "Who?"}, "lang": "de"},
+]
+
+
+def test_raw_logs_are_read_with_columns_and_get_ids(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, RAW)))
+    for logs in (RAW, path, iter(RAW)):
+        notices = Notices()
+        drawn = sample_queries(logs, notices=notices, columns={"question": "input.text"})
+        assert [(item["id"], item["question"]) for item in drawn] == [("q1", "How long?"), ("q2", "Who?")]
+        assert notices.texts() == ["no record has an id: they are called q1, q2, ... in their order."]
+
+
+def test_raw_logs_with_ids_keep_them(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    logs = [{"rid": f"r{number}", **record} for number, record in enumerate(RAW)]
+    path.write_text("\n".join(map(json.dumps, logs)))
+    for source in (logs, path):
+        notices = Notices()
+        drawn = sample_queries(source, notices=notices, columns={"id": "rid", "question": "input.text"})
+        assert ([item["id"] for item in drawn], notices.texts()) == (["r0", "r1"], [])
+
+
+def test_a_sheet_without_ids_is_drawn_from(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("question,answer\nHow long?,25\n")
+    assert [item["id"] for item in sample_queries(path)] == ["q1"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import SettingsError
+from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.preparation.golden_files import SEPARATOR
 from rag_titan.evaluation.preparation.sample import sample_queries
@@ -37,12 +38,18 @@ _LINES, _SHEETS = (".jsonl", ".ndjson"), {".csv": ",", ".tsv": "\t"}
 
 
 def write_template(
-    output: Path, logs: Any = None, *, size: int = 50, by: str | None = None, seed: int = 0
+    output: Path,
+    logs: Any = None,
+    *,
+    size: int = 50,
+    by: str | None = None,
+    seed: int = 0,
+    columns: Mapping[str, Any] | Columns | None = None,
 ) -> tuple[int, list[str]]:
     """Write golden questions to fill in: how many, and what there is to say about the logs.
 
     output  a new file; JSON, JSON Lines or CSV by its name. In JSON the example stands beside a comment on every key
-    logs    what `sample_queries` draws from, with `size`, `by` and `seed`; None for one example
+    logs    what `sample_queries` draws from, with `size`, `by`, `seed` and `columns`; None for one example
 
     Raises SettingsError for a file that is there already or has another ending, and what `sample_queries` raises.
     """
@@ -52,7 +59,9 @@ def write_template(
     if output.exists():
         raise SettingsError(f"output: must be a new file, got {output}, which is there. Choose another name.")
     notices = Notices()
-    questions = [_EXAMPLE] if logs is None else sample_queries(logs, size=size, by=by, seed=seed, notices=notices)
+    questions = [_EXAMPLE]
+    if logs is not None:
+        questions = sample_queries(logs, size=size, by=by, seed=seed, notices=notices, columns=columns)
     if suffix in _LINES:
         text = "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions)
     elif suffix in _SHEETS:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from rag_titan.errors import DatasetError, SettingsError, nearest
+from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.dataset import Dataset, dataset_from
 from rag_titan.evaluation.data.normal import question_key
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import plain, shown
 from rag_titan.evaluation.data.read import open_dataset
 from rag_titan.evaluation.data.records import GOLD, Document, Query
+from rag_titan.evaluation.data.source import Source
+from rag_titan.evaluation.importers.logs import read_logs
 from rag_titan.evaluation.preparation.profile import profile_of
 from rag_titan.evaluation.preparation.sources import documents_of
 
@@ -28,6 +32,7 @@ Item = TypeVar("Item")
 STRATEGIES = ("random", "stratified", "risk")
 _BATCH = 4096
 _TWICE = "the question of {ids} was asked before under another id; it is sampled once."
+_NO_IDS = "no record has an id: they are called q1, q2, ... in their order."
 _NO_QUESTION = "these queries have no question and cannot be sampled: {ids}."
 
 
@@ -73,7 +78,12 @@ def sample_documents(
 
 
 def sample_queries(
-    queries: Any, size: int = 50, by: str | None = None, seed: int = 0, notices: Notices | None = None
+    queries: Any,
+    size: int = 50,
+    by: str | None = None,
+    seed: int = 0,
+    notices: Notices | None = None,
+    columns: Mapping[str, Any] | Columns | None = None,
 ) -> list[dict[str, Any]]:
     """A golden template: `size` logged questions, or all where there are fewer, with empty fields for a person to fill.
 
@@ -83,6 +93,9 @@ def sample_queries(
     seed     a whole number; the same seed gives the same template, whatever the order of the logs
     notices  where it is told what cannot be sampled: queries without a question, and further copies of one (case, white
              space, Unicode form and punctuation at its end may differ), of which the one with the smallest id is taken
+    columns  where the keys of a query stand in logs with other names: {key: path} (see `Columns`)
+
+    Where no record has an id they are called q1, q2, ... in their order.
 
     Each item has id, question, the tags if the log has them, expected_evidence [], expected_answer "" and validated
     False, in the order of the ids; gold labels that the log has are kept. Raises DatasetError for bad records and where
@@ -93,7 +106,7 @@ def sample_queries(
     """
     size, draw = _from_one(size), _Draw(seed)
     notices = notices if notices is not None else Notices()
-    found = _different(queries, notices)
+    found = _different(_logs(queries, columns, notices), notices)
     if by is None:
         chosen = draw.first(found, size, _id)
     else:
@@ -177,10 +190,10 @@ def _risky(documents: Sequence[Document], profile: Any) -> frozenset[str]:
     return frozenset(map(str, issues))
 
 
-def _different(queries: Any, notices: Notices) -> list[dict[str, Any]]:
+def _different(logs: Dataset, notices: Notices) -> list[dict[str, Any]]:
     """A template item for each different question."""
     asked: dict[str, dict[str, Any]] = {}
-    for batch in _logs(queries).queries.batches(_BATCH):
+    for batch in logs.queries.batches(_BATCH):
         notices.add(_NO_QUESTION, [query.id for query in batch if not (query.question or "").strip()])
         for query in batch:
             text = question_key(query.question or "")
@@ -198,8 +211,38 @@ def _different(queries: Any, notices: Notices) -> list[dict[str, Any]]:
     return list(asked.values())
 
 
-def _logs(queries: Any) -> Dataset:
-    return open_dataset(os.fspath(queries)) if isinstance(queries, str | os.PathLike) else dataset_from(queries=queries)
+def _logs(queries: Any, columns: Mapping[str, Any] | Columns | None, notices: Notices) -> Dataset:
+    path = Path(queries) if isinstance(queries, str | os.PathLike) else None
+    mapping = None if columns is None else Columns.of(columns)
+    if path is not None and path.is_dir():
+        return open_dataset(path, columns=mapping)
+    if path is None and isinstance(queries, Iterator):
+        queries = list(queries)
+    source = path if path is not None else queries
+    if _nameless(source, mapping):
+        logs = read_logs(source, mapping, notices, "queries")
+        notices.add(_NO_IDS)
+        return dataset_from(queries=[{**log.values, "id": f"q{number}"} for number, log in enumerate(logs, 1)])
+    if path is not None:
+        return open_dataset(path, columns=mapping)
+    return dataset_from(
+        queries=queries if mapping is None else [log.values for log in read_logs(queries, mapping, notices)]
+    )
+
+
+def _nameless(source: Any, columns: Columns | None) -> bool:
+    """True for records none of which has an id; what cannot be read at all is said by who reads it."""
+    try:
+        read = Source.of(source, "queries")
+        mapping, _ = (columns or Columns()).fitted(record for _, record in read.records(Notices()))
+        found = False
+        for _, record in read.records(Notices()):
+            found = True
+            if mapping.record(record).get("id") is not None:
+                return False
+    except DatasetError:
+        return False
+    return found
 
 
 def _template(query: Query) -> dict[str, Any]:
