@@ -358,3 +358,20 @@ def test_the_parquet_file_is_named_among_the_reports(run: Run, write: Write) -> 
     done = run("evaluate", "--input", write(dataset()), "--per-query", "new/values.parquet")
     assert done.lines[0] == "Reports saved: report.json, report.md and new/values.parquet"
     assert parquet.read_table("new/values.parquet").num_rows == 1
+
+
+def test_documents_may_be_a_folder_of_texts_as_for_build(run: Run, write: Write) -> None:
+    quoted = {"id": "q1", "expected_evidence": ["25 days"], "retrieved_ids": ["c1"]}
+    write(dataset(quoted) | {"chunks": [{"id": "c1", "text": "Leave is 25 days.", "doc_id": "hr/leave.md"}]})
+    (Path("texts") / "hr").mkdir(parents=True)
+    write("Leave is 25 days.", "texts/hr/leave.md")
+    write("x", "texts/logo.png")
+    done = run("evaluate", "--input", "data.json", "--documents", "texts", "--output", "folder.json")
+    assert done.code == 0
+    assert done.err.startswith("rag-titan: note: these files of the folder were not read: logo.png")
+    write({"hr/leave.md": "Leave is 25 days."}, "documents.json")
+    assert run("evaluate", "--input", "data.json", "--documents", "documents.json", "--output", "file.json").code == 0
+    one, other = (json.loads(Path(name).read_text()) for name in ("folder.json", "file.json"))
+    assert one["chunking"] == other["chunking"]
+    assert one["chunking"] is not None
+    assert run("evaluate", "--input", "data.json", "--documents", "texts/hr/leave.md").code == 0

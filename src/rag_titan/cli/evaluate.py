@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,7 +16,7 @@ from rag_titan.cli.config import config_file, read_config
 from rag_titan.cli.outcome import Outcome, Rules
 from rag_titan.cli.outputs import Outputs
 from rag_titan.cli.settings import columns_of, evaluator_of, merged
-from rag_titan.cli.terminal import progress, say
+from rag_titan.cli.terminal import complain, progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -43,7 +46,13 @@ Chunks = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=DATA, help="The chunks of your index.")
 ]
 Documents = Annotated[
-    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=DATA, help="The source documents.")
+    Path | None,
+    typer.Option(
+        metavar="FILE|FOLDER",
+        readable=False,
+        rich_help_panel=DATA,
+        help="The source documents: a file of a dataset, or a folder of text files.",
+    ),
 ]
 SkipBad = Annotated[
     bool,
@@ -147,9 +156,9 @@ def evaluate(
     chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
     evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)
     mapping = columns_of(read)
-    with progress() as counter:
+    with _as_file(documents) as texts, progress() as counter:
         report = evaluator.evaluate_path(
-            input, chunks=chunks, documents=documents, columns=_about(input, mapping), per_query=outputs.per_query,
+            input, chunks=chunks, documents=texts, columns=_about(input, mapping), per_query=outputs.per_query,
             skip_bad_records=skip_bad_records, progress=counter, processes=processes,
         )  # fmt: skip
     comparison = _saved(outputs, evaluator, report, before)
@@ -157,6 +166,30 @@ def evaluate(
     outcome = Outcome(report, outputs.files, rules, baseline, comparison)
     say(_printed(outcome, form))
     raise typer.Exit(outcome.exit_code)
+
+
+@contextmanager
+def _as_file(documents: Path | None) -> Iterator[Path | None]:
+    """The documents as a file of a dataset, which is what an evaluation reads and its processes share; for a folder of
+    texts, or one text, such a file is written for the time of the evaluation."""
+    if documents is None:
+        yield None
+        return
+    from rag_titan.evaluation.data.notices import Notices
+    from rag_titan.evaluation.preparation.document_files import TEXTS, read_documents
+
+    if not documents.is_dir() and documents.suffix.lower() not in TEXTS:
+        yield documents
+        return
+    notices = Notices()
+    texts = read_documents(documents, notices)
+    for sentence in notices.texts():
+        complain(f"note: {sentence}")
+    with TemporaryDirectory(prefix="rag-titan-") as folder:
+        file = Path(folder) / "documents.jsonl"
+        lines = (json.dumps({"id": name, "text": text}) + "\n" for name, text in texts.items())
+        file.write_text("".join(lines), encoding="utf-8")
+        yield file
 
 
 def _about(input: str, columns: Columns | None) -> Columns | None:
