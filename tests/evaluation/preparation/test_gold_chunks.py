@@ -32,6 +32,8 @@ TEXTS = Corpus(
     given=True,
 )
 
+CUT = "a quote of these queries is in a document but whole in no chunk (the chunker cut it), and has no gold chunk"
+
 
 def gold(corpus: Corpus, **record: Any) -> tuple[Any, list[str]]:
     notices = Notices()
@@ -66,6 +68,10 @@ def test_without_documents_the_texts_of_the_chunks_decide() -> None:
 
 def test_a_quote_that_is_cut_has_no_gold_chunk() -> None:
     assert gold(PLACED, expected_evidence=["full. Leave"]) == (
+        None,
+        [f"{CUT}: q."],
+    )
+    assert gold(TEXTS, expected_evidence=["full. Leave"]) == (
         None,
         ["none of their quotes stands whole in a chunk, so that these queries have no gold chunks: q."],
     )
@@ -132,3 +138,18 @@ def test_the_same_as_looking_into_every_chunk(texts: list[str], quotes: list[lis
             str(i) for i, text in enumerate(texts) if any(normal_text(quote) in normal_text(text) for quote in some)
         ]
         assert record.get("expected_chunk_ids", []) == holding
+
+
+def test_a_quote_in_no_document_and_one_that_the_chunker_cut_are_told_apart() -> None:
+    text = "Leave is 25 days. Sick pay is full."
+    chunks = (Chunk(id="c1", text="Leave is 25 "), Chunk(id="c2", text="days. Sick pay is full."))
+    corpus = Corpus(chunks, Documents.of({"d": text}), given=True)
+    quotes = {"q1": ["25 days"], "q2": ["25 weeks"], "q3": ["Sick pay"], "q4": ["25 days", "25 weeks", "Sick pay"]}
+    notices = Notices()
+    records = [{"id": name, "expected_evidence": its} for name, its in quotes.items()]
+    gold = [record.get("expected_chunk_ids") for record in with_gold_chunks(records, corpus, notices)]
+    assert gold == [None, None, ["c2"], ["c2"]]
+    assert notices.texts() == [
+        f"{CUT}: q1, q4.",
+        "a quote of these queries is in no document (or not surely in one), and has no gold chunk: q2, q4.",
+    ]

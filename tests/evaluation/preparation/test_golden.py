@@ -238,7 +238,7 @@ def test_files_everywhere(tmp_path: Path) -> None:
         (tmp_path / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "docs" / name).write_text(text)
     (tmp_path / "golden.csv").write_text("id,question,expected_evidence,validated\ng1,x?,25 days||nowhere,true,extra\n")
-    (tmp_path / "chunks.jsonl").write_text('{"id": "c1", "text": "x"}\n')
+    (tmp_path / "chunks.jsonl").write_text('{"id": "c1", "text": "25 days"}\n')
     result = check_golden(tmp_path / "golden.csv", tmp_path / "docs", str(tmp_path / "chunks.jsonl"))
     assert [problem["problem"] for problem in result["problems"]] == ["quote 'nowhere' is not found exactly once"]
     assert result["warnings"] == [
@@ -260,3 +260,19 @@ def test_the_order_of_the_questions_is_the_order_of_the_problems() -> None:
     names = [name for name, _ in problems(*golden)]
     assert names == [f"g{i}" for i in range(30)]
     assert [name for name, _ in problems(*reversed(golden))] == names[::-1]
+
+
+def test_quotes_that_the_chunker_cut_are_a_warning() -> None:
+    chunks = [{"id": "c1", "text": "Leave is 25 "}, {"id": "c2", "text": "days. Sick pay."}]
+    golden = [
+        {"id": "g1", "question": "a", "expected_evidence": ["25 days"], "validated": True},
+        {"id": "g2", "question": "b", "expected_evidence": ["Sick pay"], "validated": True},
+    ]
+    cut = (
+        "a quote of these queries is in a document but whole in no chunk (the chunker cut it), "
+        "and has no gold chunk: g1."
+    )
+    result = check_golden(golden, {"d": "Leave is 25 days. Sick pay."}, chunks)
+    assert (result["ready"], result["problems"], result["warnings"]) == (True, [], [cut])
+    broken = [*golden, {"id": "g3", "question": "c", "expected_evidence": [{"start": 90, "end": 99}]}]
+    assert check_golden(broken, {"d": "Leave is 25 days. Sick pay."}, chunks)["warnings"] == [cut]

@@ -23,6 +23,11 @@ Record = dict[str, Any]
 
 _NO_CHUNKS = "chunks were not passed, so that quotes and file labels give no gold chunks: query {ids}."
 _NOT_WHOLE = "a quote of these queries stands whole in no chunk, and has no gold chunk: {ids}."
+_NOT_FOUND = "a quote of these queries is in no document (or not surely in one), and has no gold chunk: {ids}."
+_CUT = (
+    "a quote of these queries is in a document but whole in no chunk (the chunker cut it), "
+    "and has no gold chunk: {ids}."
+)
 _NO_GOLD = "none of their quotes stands whole in a chunk, so that these queries have no gold chunks: {ids}."
 _NO_FILE = (
     "no chunk is of the file or page that `required_evidence_ids` name, by its metadata source and page or its doc_id: "
@@ -91,16 +96,43 @@ def _of_quotes(records: Sequence[Record], corpus: Corpus, notices: Notices) -> l
     )
     options, chunks = _holding(table, corpus)
     items = table.item[options]
-    held = np.zeros(len(table.options) - 1, dtype=bool)
-    held[items] = True
+    held = _held(table, options)
     gold: list[set[int]] = [set() for _ in records]
     for owner, code in zip(table.owner[items].tolist(), chunks.tolist(), strict=True):
         gold[owner].add(code)
     missing = {names[i] for i in table.owner[~held].tolist()}
     empty = {name for name, codes in zip(names, gold, strict=True) if not codes}
-    notices.add(_NO_GOLD, empty)
-    notices.add(_NOT_WHOLE, missing - empty)
+    if corpus.documents.given:
+        notices.add(_NOT_FOUND, {names[i] for i in table.owner[~held & ~table.placed].tolist()})
+        notices.add(_CUT, {names[i] for i in table.owner[~held & table.placed].tolist()})
+    else:
+        notices.add(_NO_GOLD, empty)
+        notices.add(_NOT_WHOLE, missing - empty)
     return [[corpus.chunks[code].id or "" for code in sorted(codes)] for codes in gold]
+
+
+def _held(table: EvidenceTable, options: Ints) -> NDArray[np.bool_]:
+    """(m,) True for the items of which an option stands whole in a chunk."""
+    held = np.zeros(len(table.options) - 1, dtype=bool)
+    held[table.item[options]] = True
+    return held
+
+
+def tell_cut(
+    evidence: Sequence[Sequence[str | Evidence]], names: Sequence[str], corpus: Corpus, notices: Notices
+) -> None:
+    """Name the questions with a quote that stands in the documents and whole in no chunk (without documents: that
+    stands whole in no chunk).
+
+    Raises DatasetError for evidence that breaks a rule.
+    """
+    table = evidence_of(evidence, corpus.documents, names)
+    options, _ = _holding(table, corpus)
+    cut = ~_held(table, options)
+    if corpus.documents.given:
+        cut &= table.placed
+    sentence = _CUT if corpus.documents.given else _NOT_WHOLE
+    notices.add(sentence, sorted({names[i] for i in table.owner[cut].tolist()}))
 
 
 def _holding(table: EvidenceTable, corpus: Corpus) -> tuple[Ints, Ints]:

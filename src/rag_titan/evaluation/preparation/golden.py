@@ -8,6 +8,7 @@ not found. A question without an id is called by its place. Problems stand in th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.answers import Answers, references_of
 from rag_titan.evaluation.data.cleaning import cleaners_of, near_name
+from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.dataset import assembled
 from rag_titan.evaluation.data.documents import ANY, Documents
 from rag_titan.evaluation.data.evidence import FEWER, Option, options_of, places_of
@@ -27,7 +29,7 @@ from rag_titan.evaluation.data.plain import quoted
 from rag_titan.evaluation.data.records import GOLD, Chunk, Query
 from rag_titan.evaluation.measures.ragged import Ints
 from rag_titan.evaluation.preparation.document_files import read_documents, read_table
-from rag_titan.evaluation.preparation.gold_chunks import file_and_page, files_of
+from rag_titan.evaluation.preparation.gold_chunks import file_and_page, files_of, tell_cut
 from rag_titan.evaluation.preparation.golden_files import SEPARATOR, Entry, entries_of
 from rag_titan.evaluation.preparation.near_misses import MOST, Passage, near_misses
 
@@ -48,7 +50,8 @@ def check_golden(
 
     golden     a list of dicts or records, or the path of a file; see `read_golden` for what it may be
     documents  {id: text}, a list of {"id" or "source", "text"}, or the path of a folder or file of documents
-    chunks     the chunks of the index, or the path of their file: gold chunk ids are then looked up
+    chunks     the chunks of the index, or the path of their file: gold chunk ids are then looked up, and
+               quotes that the chunker cut are a warning
     separator  what divides several quotes in a cell of a sheet
 
     Returns {"question_count", "validated_share" (0..1, None without questions), "ready", "problems", "warnings"}.
@@ -131,6 +134,8 @@ class _Check:
         self.facts()
         self.evidence()
         self.labels(documents, chunks)
+        if chunks is not None:
+            self.cut(Corpus(tuple(chunks), documents, given=True))
 
     def result(self) -> dict[str, Any]:
         """What `check_golden` returns."""
@@ -262,6 +267,20 @@ class _Check:
                     self.add(row, str(error))
                     continue
                 yield from (_Quote(row, option) for option in options)
+
+    def cut(self, corpus: Corpus) -> None:
+        """Quotes that the chunker cut: nothing is wrong with them, but they have no gold chunk."""
+        sound = []
+        for row, query in self.given():
+            if query.expected_chunk_ids or query.relevance:
+                continue  # which are the gold chunks
+            with suppress(DatasetError):  # which is a problem already
+                for item in query.expected_evidence or ():
+                    list(options_of(item, 0, "", corpus.documents))
+                sound.append((query.expected_evidence or [], self.names[row]))
+        if sound:
+            evidence, names = zip(*sound, strict=True)
+            tell_cut(evidence, names, corpus, self.notices)
 
     # --- names of documents and chunks ------------------------------------------------------------
 
