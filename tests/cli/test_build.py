@@ -96,3 +96,17 @@ def test_bad_input(arguments: list[str], told: str, run: Run, files: list[str], 
     named |= dict(zip(arguments[::2], arguments[1::2], strict=True))
     done = run("build", *(part for pair in named.items() for part in pair))
     assert (done.code, done.err.startswith(f"rag-titan: {told}")) == (2, True), done.err
+
+
+def test_logs_without_any_output_are_said_to_need_columns(run: Run, files: list[str], write: Write) -> None:
+    write('[columns]\nquestion = "input"\n', "rag-titan.toml")
+    write(json.dumps({"input": "How long?", "docs": [1], "out\x1b[2Jput": "25 days", "timestamp": 3}), "log.jsonl")
+    done = run("build", *files, "--output", "out")
+    keys = r"docs, out\x1b[2Jput"
+    assert done.lines[-3:] == [
+        f"No log has retrieved_ids, retrieved_texts or answer; these of its keys were not understood: {keys}.",
+        "Say in [columns] of rag-titan.toml which key is which (docs/config.md), and build again.",
+        "Next: rag-titan evaluate --input out",
+    ]
+    write('[columns]\nquestion = "input"\nretrieved_ids = "docs"\n', "rag-titan.toml")
+    assert "not understood" not in run("build", *files, "--output", "out").out

@@ -19,6 +19,8 @@ from rag_titan.errors import NothingMatchedError
 if TYPE_CHECKING:
     from rag_titan.evaluation import BuiltDataset
 
+SHOWN = 20  # keys that were not understood
+
 Logs = Annotated[
     Path,
     typer.Option(
@@ -66,7 +68,7 @@ def build(
         raise typer.Exit(UNMEASURED) from None
     check_strangers(output, built, beside=("embeddings.npz", "dataset.json"))  # which belong to any queries
     files = built.write(output)
-    say([*_matches(built), *what_to_know(built.notices), *_written(output, files)])
+    say([*_matches(built), *what_to_know(built.notices), *_written(output, files, built)])
 
 
 def _matches(built: BuiltDataset) -> Iterator[str]:
@@ -84,6 +86,11 @@ def _matches(built: BuiltDataset) -> Iterator[str]:
     yield f"Gold chunks: {counts['with_gold_chunks']:,} of {counted(counts['golden'], 'question')} {have} them"
 
 
-def _written(output: Path, files: list[Path]) -> Iterator[str]:
+def _written(output: Path, files: list[Path], built: BuiltDataset) -> Iterator[str]:
     yield f"Written: {', '.join(escaped(file) for file in files)}"
+    if built.strange:
+        more = f" and {len(built.strange) - SHOWN} more" if len(built.strange) > SHOWN else ""
+        keys = f"{', '.join(escaped(key) for key in built.strange[:SHOWN])}{more}"
+        yield f"No log has retrieved_ids, retrieved_texts or answer; these of its keys were not understood: {keys}."
+        yield "Say in [columns] of rag-titan.toml which key is which (docs/config.md), and build again."
     yield f"Next: rag-titan evaluate --input {escaped(shlex.quote(str(output)))}"

@@ -11,13 +11,14 @@ from typing import Any
 from msgspec import to_builtins
 
 from rag_titan.errors import DatasetError
+from rag_titan.evaluation.data.cleaning import cleaners_of
 from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.dataset import Dataset, dataset_from
 from rag_titan.evaluation.data.documents import Documents
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import quoted
-from rag_titan.evaluation.data.records import GOLD
+from rag_titan.evaluation.data.records import GOLD, Query
 from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.importers.logs import LogRecord, read_logs
 from rag_titan.evaluation.preparation.document_files import read_documents, read_table
@@ -31,6 +32,7 @@ Record = dict[str, Any]
 ABSENT = "absent from the logs"
 _WRITTEN = frozenset(("id", "question", "tags", "validated", *GOLD))  # what a golden question itself may say
 _LABELS = frozenset(("expected_chunk_ids", "relevance"))
+_OUTPUTS = ("retrieved_ids", "retrieved_texts", "answer")
 _ALL = 4096
 
 _EARLIER = "what the golden questions hold of an earlier run was left out: {ids}."
@@ -49,6 +51,7 @@ class BuiltDataset(Mapping[str, Any]):
     unmatched  {"golden": ids that the logs do not have, "logs": places of requests that answer no golden question}
     counts     how many golden questions, logs, matches by id and by question, superseded logs, records with gold chunks
     notices    what was left out, decided between several, or did not match, with examples
+    strange    the keys of the logs that the format does not know, where no log has retrieved ids or texts or an answer
     """
 
     queries: list[Record]
@@ -58,6 +61,7 @@ class BuiltDataset(Mapping[str, Any]):
     unmatched: dict[str, list[str]]
     counts: dict[str, int]
     notices: Notices = field(default_factory=Notices)
+    strange: list[str] = field(default_factory=list)
 
     @cached_property
     def _given(self) -> dict[str, Any]:
@@ -130,8 +134,22 @@ def _built(questions: Sequence[Record], requests: Sequence[LogRecord], data: Dat
     table = None if data.chunks is None else to_builtins(data.chunks)
     unmatched = {"golden": joined.absent, "logs": [log.where for log in joined.strangers]}
     return BuiltDataset(
-        queries, table, data.documents, joined.by, unmatched, _counts(queries, requests, joined), notices
+        queries,
+        table,
+        data.documents,
+        joined.by,
+        unmatched,
+        _counts(queries, requests, joined),
+        notices,
+        _strange(requests),
     )
+
+
+def _strange(requests: Sequence[LogRecord]) -> list[str]:
+    """The keys that are none of the format, where no request has any output that could be judged."""
+    if any(key in request.values for request in requests for key in _OUTPUTS):
+        return []
+    return list(dict.fromkeys(key for request in requests for key in request.values if key not in cleaners_of(Query)))
 
 
 def _passed(chunks: Any, documents: Any, notices: Notices) -> Dataset:
