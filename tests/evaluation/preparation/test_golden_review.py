@@ -210,7 +210,7 @@ def test_long_lines_are_cut_around_the_quote() -> None:
 
 
 def test_a_validated_question_with_a_broken_quote_is_left(tmp_path: Path) -> None:
-    quotes = (["25 days"], ["25 weeks"], ["Ask HR."], [])
+    quotes: tuple[list[str], ...] = (["25 days"], ["25 weeks"], ["Ask HR."], [])
     one = review(tmp_path, *({"id": f"g{i}", "expected_evidence": q, "validated": True} for i, q in enumerate(quotes)))
     assert one.left() == [1, 2]
     assert one.file.left() == []
