@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -68,13 +69,24 @@ def commands(text: str) -> list[list[str]]:
 
 
 def test_the_commands_run_on_the_logs_and_settings_that_it_shows(run: Run, logs: None) -> None:
-    found = commands(README)
+    found = [command for command in commands(README) if command[0] == "evaluate"]
     assert len(found) == 2
     for command in [*found, found[-1]]:
         done = run(*command)
         assert (done.code, done.err) == (0, ""), done.out
     assert "first run" not in done.out
     assert Path("reports/today.md").is_file()
+
+
+@pytest.mark.pipeline
+def test_the_commands_of_the_pipeline_run_on_the_sample_documents(run: Run) -> None:
+    pytest.importorskip("wordllama")
+    shutil.copytree(ROOT / "examples" / "sample_docs", "examples/sample_docs")
+    found = [command for command in commands(README) if command[0] != "evaluate"]
+    assert [command[0] for command in found] == ["index", "ask", "compare"]
+    said = [run(*command) for command in found]
+    assert [done.code for done in said] == [0, 0, 0], [done.err for done in said]
+    assert "27 days" in said[1].out
 
 
 def test_the_config_page_shows_a_file_that_is_read_and_every_key(run: Run, tmp_path: Path) -> None:
@@ -95,14 +107,12 @@ def test_links_to_files_lead_somewhere(text: str) -> None:
 
 @pytest.mark.parametrize("text", [README, *map(Path.read_text, sorted((ROOT / "docs").glob("*.md")))])
 def test_every_command_and_option_that_a_page_names_is_one(text: str) -> None:
-    calls = [call for call in re.findall(r"`rag-titan ([^`]+)`", text)] + [shlex.join(c) for c in commands(text)]
     known = options()
-    for call in calls:
+    for call in [*re.findall(r"`rag-titan ([^`]+)`", text), *map(shlex.join, commands(text))]:
         name, *rest = call.split()
         assert name in known or name.startswith("-"), call
-        assert {word.split("=")[0] for word in rest if re.match("--[a-z]", word)} - known.get(name, set()) == set(), (
-            call
-        )
+        named = {word.split("=")[0] for word in rest if re.match("--[a-z]", word)}
+        assert named - known.get(name, set()) == set(), call
 
 
 def options() -> dict[str, set[str]]:

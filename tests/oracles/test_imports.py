@@ -58,7 +58,7 @@ def test_the_averages_at_relevance_level_2() -> None:
     ],
 )
 def test_the_counts_of_public_qrels(name: str, queries: int, judgements: int) -> None:
-    """As their collections state them: BEIR (Thakur et al. 2021), TREC 2019 Deep Learning, MIRACL (Zhang et al. 2023)."""
+    """As their collections state them: BEIR (Thakur and others 2021), TREC 2019 DL, MIRACL (Zhang and others 2023)."""
     imported = import_run("trec", path_of(f"qrels/{name}"))
     assert len(imported.queries) == queries
     assert sum(len(query["relevance"]) for query in imported.queries) == judgements

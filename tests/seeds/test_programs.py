@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
 import io
+import json
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any

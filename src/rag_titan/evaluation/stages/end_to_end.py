@@ -119,7 +119,8 @@ METRICS: tuple[Metric, ...] = (
     *_time("The slowest one in a hundred.", P99),
     _row(
         "error_rate", "Error Rate", EndToEndInputs.failed, "#records with `error` / Q",
-        "Questions whose record has an error. What they did not log is in no other mean, so read this first.", FAULT_RATE, (),
+        "Questions whose record has an error. What they did not log is in no other mean, so read this first.",
+        FAULT_RATE, (),
     ),
     _unexplained(P50),
     _unexplained(P95),
