@@ -14,6 +14,7 @@ from rag_titan.errors import SettingsError, nearest
 PREFIX = "RAG_TITAN_"
 TABLE = "pipeline"  # of a config file
 _OF_A_PROJECT = ("tool", "rag-titan")  # what stands around it in a pyproject.toml
+MOST = 1_000_000_000  # of a whole number: beyond are slips of the pen, and what stores and arrays cannot count
 
 CHUNKERS = ("words", "characters", "tokens", "recursive", "sentence", "paragraph", "section", "page")
 RETRIEVERS = ("vectors", "bm25", "hybrid")
@@ -87,8 +88,8 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
         _one_of("generator", self.generator, GENERATORS)
         _one_of("embedder", self.embedder, EMBEDDERS)
         for name in ("chunk_size", "candidates", "k", "tries"):
-            _at_least(name, getattr(self, name), 1)
-        _at_least("chunk_overlap", self.chunk_overlap, 0)
+            _between(name, getattr(self, name), 1)
+        _between("chunk_overlap", self.chunk_overlap, 0)
         if self.chunk_overlap >= self.chunk_size:
             rule = f"must be below chunk_size ({self.chunk_size}), or no chunk would come to an end"
             raise SettingsError(f"chunk_overlap: {rule}, got {self.chunk_overlap}.")
@@ -205,6 +206,8 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
         raise SettingsError(f"{name}: {rule}{nearest(value, known)}.")
 
 
-def _at_least(name: str, value: int, least: int) -> None:
+def _between(name: str, value: int, least: int) -> None:
     if value < least:
         raise SettingsError(f"{name}: must be at least {least}, got {value}.")
+    if value > MOST:
+        raise SettingsError(f"{name}: must be at most {MOST:,}, got {value}.")
