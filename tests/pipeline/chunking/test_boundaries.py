@@ -77,6 +77,12 @@ def test_of_tables_and_code_the_lines_are_known() -> None:
         assert begins("lines", text, table) == ["a.", "c.", "Two."]
 
 
+def test_of_a_table_that_holds_another_too() -> None:
+    text = "One.\n\na b\n\nc d\n\ne f\n\nTwo."
+    marks = [mark("table", text, "a b\n\nc d\n\ne f"), mark("code", text, "b")]
+    assert begins("paragraphs", text, *marks) == ["a", "b", "c", "Two."]  # "e" begins none
+
+
 def test_a_table_begins_a_paragraph_without_an_empty_line_before_it() -> None:
     text = "One\ntwo\nthree"
     assert begins("paragraphs", text, mark("code", text, "two")) == ["two", "three"]

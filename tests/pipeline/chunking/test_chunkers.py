@@ -137,6 +137,9 @@ def test_parts_of_a_long_document_begin_where_a_section_or_a_page_does(monkeypat
     assert starts("words", words, page, heading) == [0, 25]
     assert starts("page", words, page, heading) == [0, 30]
     assert starts("words", "abcd." * 12) == [0, 35]
+    later = [Mark("heading", 35, 38, "B", 1), Mark("heading", 50, 54, "C", 1)]
+    assert starts("words", words, heading, *later) == [0, 35]
+    assert starts("section", words, heading, *later) == [0, 25, 35, 50]
 
 
 # --- each of them ---------------------------------------------------------------------------------
@@ -201,6 +204,14 @@ def test_paragraphs() -> None:
         "Eleven.\n\nTwelve.",
     ]
     assert texts_of("paragraph", text, 99) == [text]
+    assert texts_of("paragraph", "One two. Three.\n\nFour five.\n\nSix seven.", 5, 1) == [
+        "One two. Three.\n\nFour five.",
+        "Six seven.",
+    ]
+    assert texts_of("paragraph", "One two. Three.\n\nFour five six.", 4, 1) == [
+        "One two. Three.",
+        "Three.\n\nFour five six.",
+    ]
 
 
 def test_sections() -> None:
