@@ -13,3 +13,13 @@ def test_a_whole_number_that_nothing_can_count_to_is_refused(name: str) -> None:
     assert getattr(Settings.of({name: 10**9}, environ={}), name) == 10**9
     with pytest.raises(SettingsError, match=rf"^{name}: must be at most 1,000,000,000, got 10{{20}}\.$"):
         Settings.of({name: 10**20}, environ={})
+
+
+def test_a_variable_with_a_slip_of_the_pen_is_named_with_the_nearest() -> None:
+    with pytest.raises(SettingsError, match=r"^RAG_TITAN_CHUNKSIZE: .* the nearest is 'RAG_TITAN_CHUNK_SIZE'\.$"):
+        Settings.of(environ={"RAG_TITAN_CHUNKSIZE": "50"})
+
+
+def test_variables_of_other_parts_and_the_key_of_a_server_are_left_alone() -> None:
+    environ = {"RAG_TITAN_CI": "1", "RAG_TITAN_API_KEY": "x", "RAG_TITAN_K": "3", "CHUNK_SIZ": "7"}
+    assert Settings.of(environ=environ) == Settings(k=3)

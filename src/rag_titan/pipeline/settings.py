@@ -14,6 +14,7 @@ from rag_titan.errors import SettingsError, nearest
 PREFIX = "RAG_TITAN_"
 TABLE = "pipeline"  # of a config file
 _OF_A_PROJECT = ("tool", "rag-titan")  # what stands around it in a pyproject.toml
+_SLIP = 0.85  # the likeness of a misspelt variable; RAG_TITAN_API_KEY is none of API_KEY_NAME
 MOST = 1_000_000_000  # of a whole number: beyond are slips of the pen, and what stores and arrays cannot count
 
 CHUNKERS = ("words", "characters", "tokens", "recursive", "sentence", "paragraph", "section", "page")
@@ -176,13 +177,27 @@ def setting_of(name: str, text: str, where: str) -> Any:
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The settings among the variables; other variables with our prefix belong to other parts."""
-    found = {}
-    for name in _KINDS:
-        variable = f"{PREFIX}{name.upper()}"
-        if variable in environ:
-            found[name] = setting_of(name, environ[variable], variable)
-    return found
+    """The settings among the variables; others with our prefix belong to other parts, but for slips of the pen."""
+    variables = {f"{PREFIX}{name.upper()}": name for name in _KINDS}
+    for variable in sorted(set(environ) - set(variables)):
+        if variable.startswith(PREFIX):
+            _check_slip(variable, variables)
+    return {
+        name: setting_of(name, environ[variable], variable)
+        for variable, name in variables.items()
+        if variable in environ
+    }
+
+
+def _check_slip(variable: str, variables: Mapping[str, str]) -> None:
+    """Raises SettingsError for a variable that is all but the name of one of these."""
+    from difflib import get_close_matches
+
+    known = [name.removeprefix(PREFIX) for name in variables]
+    close = get_close_matches(variable.removeprefix(PREFIX), known, n=1, cutoff=_SLIP)
+    if close:
+        rule = "must be the name of a setting, or of no likeness to one"
+        raise SettingsError(f"{variable}: {rule}; the nearest is '{PREFIX}{close[0]}'.")
 
 
 def _from_file(path: Path) -> dict[str, Any]:
