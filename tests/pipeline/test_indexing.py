@@ -71,3 +71,8 @@ def test_a_document_that_became_empty_has_no_chunks_any_more(store: Store) -> No
     done = index_documents([Document("leave.md", " ")], chunker, embedder, store)
     assert done == Indexed(documents=1, unchanged=0, chunks=0)
     assert {chunk.doc_id for chunk in store.chunks()} == {"travel.md"}
+
+
+def test_a_document_without_text_is_new_at_first_and_not_unchanged(store: Store) -> None:
+    done = index_documents([Document("scan.pdf", ""), DOCUMENTS[1]], PackingChunker("section", 20), Counting(), store)
+    assert (done.documents, done.unchanged) == (2, 0)

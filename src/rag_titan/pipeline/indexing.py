@@ -16,7 +16,7 @@ class Indexed:
     """What became of some documents.
 
     documents  how many were looked at
-    unchanged  of which the store has the very chunks, so that nothing was embedded
+    unchanged  of which the store has the very chunks, so that nothing was embedded; those without text have none
     chunks     how many of these documents the store holds now
     """
 
@@ -39,10 +39,10 @@ def index_documents(
     done = Indexed()
     for document in documents:
         chunks = chunker.chunks(document)
-        if there.get(document.id, []) == [_told(chunk) for chunk in chunks]:
-            done.unchanged += 1
-        else:
+        if there.get(document.id, []) != [_told(chunk) for chunk in chunks]:
             store.replace(document.id, chunks, embedder.embed([chunk.text for chunk in chunks]))
+        elif chunks:  # of a document without text nothing is known from before
+            done.unchanged += 1
         done.documents += 1
         done.chunks += len(chunks)
         if progress is not None:
