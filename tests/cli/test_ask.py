@@ -103,3 +103,12 @@ def test_an_index_of_another_model_and_a_file_that_is_none_are_refused(
     done = run("ask", QUESTION, *OPTIONS)
     assert (done.code, done.out) == (2, "")
     assert "counts" in done.err
+
+
+def test_of_an_index_without_chunks_nothing_is_said_about_the_documents(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    assert run("index", "none", *OPTIONS).code == 3
+    done = run("ask", QUESTION, *OPTIONS)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("rag-titan: --store: i.db: must be an index with chunks, got an empty one.")
+    assert run("ask", "Thank you!", *OPTIONS, "--type", "adaptive").code == 0

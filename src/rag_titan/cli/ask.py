@@ -49,8 +49,12 @@ def ask(
     from rag_titan.pipeline.titan import RAGTitan
     from rag_titan.pipeline.tracing import Trace
 
-    watched = Trace(RAGTitan(rag_type, settings))
+    titan = RAGTitan(rag_type, settings)
+    watched = Trace(titan)
     record = watched.ask(question)
+    if record.get("retrieved_ids") == [] and not titan.store.chunks():
+        rule = "must be an index with chunks, got an empty one"
+        raise SettingsError(f"--store: {settings.store}: {rule}. Fill it with: rag-titan index FILES.")
     sources = list(_sources(record, watched.context))
     say(
         [_json(question, record, sources, watched, trace)]
