@@ -149,6 +149,12 @@ def test_what_is_no_store_is_said(tmp_path: Path) -> None:
             SqliteStore(missing, "counts")
 
 
+def test_a_name_that_is_no_utf8_is_said_and_not_taken_for_damage(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="must be a path that is UTF-8 text, got other bytes"):
+        SqliteStore(tmp_path / "caf\udce9.db", "counts")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_store_of_another_version_is_said(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA user_version = 9")

@@ -52,6 +52,7 @@ class SqliteStore:
         self.path = os.fspath(path)
         self.embedder = embedder
         self._lock = threading.RLock()
+        self._check_path()
         try:
             import apsw
         except ImportError:
@@ -159,6 +160,12 @@ class SqliteStore:
 
     def _refusal(self, rule: str, got: str, do: str) -> SettingsError:
         return SettingsError(f"store: {self.path}: must be {rule}, got {got}. {do}")
+
+    def _check_path(self) -> None:
+        try:
+            self.path.encode()
+        except UnicodeEncodeError:  # SQLite takes UTF-8 only
+            raise self._refusal("a path that is UTF-8 text", "other bytes", "Choose another name.") from None
 
     def _load_vectors(self) -> None:
         try:
