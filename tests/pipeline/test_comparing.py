@@ -15,7 +15,8 @@ from rag_titan.pipeline import Settings, Variant, compare_pipelines, comparing, 
 from rag_titan.pipeline.chunking.chunkers import chunker_of
 from rag_titan.pipeline.comparison import Comparison, Row
 from rag_titan.pipeline.embedding.embedders import CallableEmbedder
-from rag_titan.pipeline.parts import Document
+from rag_titan.pipeline.parts import Document, Found
+from rag_titan.pipeline.stores.memory import MemoryStore
 from rag_titan.pipeline.titan import RAGTitan
 
 DOCUMENTS = [Document("leave.md", LEAVE), Document("travel.md", TRAVEL)]
@@ -60,6 +61,21 @@ def test_every_combination_is_measured_on_every_question() -> None:
         assert row.error is None
         assert {row.n[name] for name in ("recall_in_words", "recall_at_k", "mrr_at_k", "token_f1")} == {2}
         assert (row.n["answered"], row.n["answer_f1"]) == (3, 2)
+
+
+def test_what_is_loaded_at_a_first_search_is_in_the_times_of_no_combination(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    whole = MemoryStore.matching
+
+    def matching(self: MemoryStore, question: str, k: int) -> list[Found]:
+        searched.append(question)
+        return whole(self, question, k)
+
+    monkeypatch.setattr(MemoryStore, "matching", matching)
+    compare_pipelines(DOCUMENTS, GOLDEN, variants_of(SMALL, retrievers=["bm25", "hybrid"]))
+    questions = [query["question"] for query in GOLDEN]
+    assert searched[1:] == questions * 2
+    assert searched[0] not in questions
 
 
 def test_the_values_are_those_worked_by_hand() -> None:

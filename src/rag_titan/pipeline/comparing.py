@@ -21,6 +21,7 @@ from rag_titan.pipeline.equal_text import with_equal_text
 from rag_titan.pipeline.indexing import index_documents
 from rag_titan.pipeline.loading.load import load_documents
 from rag_titan.pipeline.parts import Document, Embedder, Store
+from rag_titan.pipeline.retrieval import HybridRetriever
 from rag_titan.pipeline.settings import Settings
 from rag_titan.pipeline.stores.memory import MemoryStore
 from rag_titan.pipeline.titan import TYPES, RAGTitan
@@ -208,6 +209,8 @@ class _Index:
         embedder, store = embedder_of(settings), MemoryStore()
         index_documents(documents, chunker_of(settings), embedder, store)
         chunks = store.chunks()
+        if chunks:  # what libraries load at a first search is in the times of no combination
+            HybridRetriever(store, embedder, 0.5).retrieve(chunks[0].text[:100], 1)
         inputs = {
             "chunks": [chunk.record() for chunk in chunks],
             "documents": {document.id: document.text for document in documents},
