@@ -12,6 +12,7 @@ from tests.cli.handbook import GOLDEN, folder, settings, without_model
 
 from rag_titan.pipeline import Settings, comparing
 from rag_titan.pipeline.chunking.chunkers import chunker_of
+from rag_titan.pipeline.titan import RAGTitan
 
 
 @pytest.fixture(autouse=True)
@@ -78,6 +79,23 @@ def test_some_that_failed_are_named_with_an_exit_code_of_their_own(
     assert failed == r"Failed: words 20/0, hybrid, reranker none, simple: RuntimeError: no \x1b[31m words"
     all_failed = run("compare", *given, "--chunkers", "words")
     assert (all_failed.code, all_failed.err) == (3, "rag-titan: nothing was measured.\n")
+
+
+def test_of_questions_that_failed_the_reason_is_said(
+    run: Run, given: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(self: RAGTitan, question: str) -> Any:
+        raise RuntimeError(f"no \x1b[31m answer to {question}")
+
+    monkeypatch.setattr(RAGTitan, "ask", broken)
+    done = run("compare", *given, "--output", "out")
+    assert done.code == 3
+    [errors] = [line for line in done.lines if line.startswith("Errors: ")]
+    reason = f"RuntimeError: no \\x1b[31m answer to {GOLDEN[0]['question']}"
+    assert errors == f"Errors: 3 of 3 questions with sentence 20/0, hybrid, reranker none, simple, the first: {reason}"
+    [row] = json.loads((tmp_path / "out" / "comparison.json").read_text())["rows"]
+    assert row["first_error"].startswith("RuntimeError: ")
+    assert "## Questions that failed" in (tmp_path / "out" / "comparison.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -123,11 +123,7 @@ def _lines(comparison: Comparison, written: Sequence[Path]) -> Iterator[str]:
         yield from _table(*comparison.cells())
     yield ""
     yield from (f"Failed: {escaped(row.variant.name)}: {escaped(row.error)}" for row in comparison.failed)
-    yield from (
-        f"Errors: {row.errors} of {row.questions} questions with {row.variant.name}"
-        for row in comparison.measured
-        if row.errors
-    )
+    yield from (f"Errors: {escaped(text)}" for text in comparison.question_errors())
     yield from (f"Note: {escaped(text)}" for text in comparison.warnings)
     yield f"Written: {', '.join(escaped(file) for file in written)}"
 

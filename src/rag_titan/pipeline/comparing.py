@@ -260,7 +260,8 @@ def _failed(variant: Variant, error: Exception) -> Row:
 
 
 def _measured(variant: Variant, report: Record, equal: Record, queries: Sequence[Record]) -> Row:
-    row = Row(variant, questions=len(queries), errors=sum("error" in query for query in queries))
+    errors = [str(query["error"]) for query in queries if "error" in query]
+    row = Row(variant, questions=len(queries), errors=len(errors), first_error=errors[0] if errors else None)
     retrieval = {"recall_at_k", "mrr_at_k", "ndcg_at_k", "token_recall", "token_precision", "token_iou"}
     taken = [(name, "retrieval", name) for name in sorted(retrieval)]
     taken += [("context_recall", "augmentation", "context_recall"), ("answer_f1", "end_to_end", "answer_f1")]

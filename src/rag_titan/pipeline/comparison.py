@@ -66,11 +66,12 @@ class Variant:
 class Row:
     """What was measured of a combination.
 
-    values    {column: value}, None where nothing was given to measure it
-    n         {column: how many questions it stands on}
-    chunks    how many there are, and their mean length in tokens
-    error     why there are no values
-    warnings  what is to be known about them
+    values       {column: value}, None where nothing was given to measure it
+    n            {column: how many questions it stands on}
+    errors       how many of the questions failed; first_error is why the first of them did
+    chunks       how many there are, and their mean length in tokens
+    error        why there are no values
+    warnings     what is to be known about them
     """
 
     variant: Variant
@@ -78,6 +79,7 @@ class Row:
     n: dict[str, int] = field(default_factory=dict)
     questions: int = 0
     errors: int = 0
+    first_error: str | None = None
     chunks: int | None = None
     mean_chunk_tokens: float | None = None
     error: str | None = None
@@ -87,8 +89,8 @@ class Row:
         """Plain values."""
         return {
             "name": self.variant.name, **self.variant.parts, "questions": self.questions, "errors": self.errors,
-            "chunks": self.chunks, "mean_chunk_tokens": self.mean_chunk_tokens, "values": self.values, "n": self.n,
-            "error": self.error, "warnings": self.warnings,
+            "first_error": self.first_error, "chunks": self.chunks, "mean_chunk_tokens": self.mean_chunk_tokens,
+            "values": self.values, "n": self.n, "error": self.error, "warnings": self.warnings,
         }  # fmt: skip
 
 
@@ -188,6 +190,13 @@ class Comparison:
         if same:
             yield f"The same in all: {', '.join(f'{name} {value}' for name, value in same.items())}."
 
+    def question_errors(self) -> Iterator[str]:
+        """Of each combination whose questions failed: how many, and why the first did."""
+        for row in self.measured:
+            if row.errors:
+                count = f"{row.errors} of {row.questions} questions with {row.variant.name}"
+                yield f"{count}, the first: {row.first_error}"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values: all but the times are the same in every run."""
         return {
@@ -204,6 +213,8 @@ class Comparison:
         if self.failed:
             lines += ["", "## Failed", ""]
             lines += [f"- {line(f'{row.variant.name}: {row.error}')}" for row in self.failed]
+        if errors := [*self.question_errors()]:
+            lines += ["", "## Questions that failed", "", *(f"- {line(text)}" for text in errors)]
         if self.warnings:
             lines += ["", "## What to know", "", *(f"- {line(text)}" for text in self.warnings)]
         return "\n".join(lines) + "\n"
