@@ -10,7 +10,9 @@ import pytest
 from tests.cli.conftest import Run, Write
 from tests.cli.handbook import GOLDEN, folder, settings, without_model
 
-from rag_titan.pipeline import Settings, comparing
+from rag_titan.cli import compare
+from rag_titan.errors import SettingsError
+from rag_titan.pipeline import Comparison, Settings, comparing
 from rag_titan.pipeline.chunking.chunkers import chunker_of
 from rag_titan.pipeline.titan import RAGTitan
 
@@ -45,6 +47,37 @@ def test_a_table_best_first_and_both_files_beside_it(run: Run, given: list[objec
     whole = json.loads((tmp_path / "out" / "comparison.json").read_text())
     assert (len(whole["rows"]), whole["k"], whole["words"]) == (12, 2, 30)
     assert (tmp_path / "out" / "comparison.md").read_text().startswith("# Comparison of pipelines\n")
+
+
+def test_a_table_wider_than_the_terminal_goes_on_below_with_the_same_names(
+    run: Run, given: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["compare", *given, "--chunkers", "section,words"]
+    whole = run(*command).lines
+    place = next(number for number, line in enumerate(whole) if line.startswith("#"))
+    monkeypatch.setattr(compare, "columns", lambda: 60)
+    lines = run(*command).lines
+    heads = [number for number, line in enumerate(lines) if line.startswith("#  Chunker")]
+    assert len(heads) > 1
+    blocks = [lines[head : head + 3] for head in heads]
+    assert max(len(line) for block in blocks for line in block) <= 60
+    for number, line in enumerate(whole[place : place + 3]):
+        names = line.split()[:2]
+        assert [block[number].split()[:2] for block in blocks] == [names] * len(blocks)
+        found = names + [word for block in blocks for word in block[number].split()[2:]]
+        assert line.split()[:-3] == found[:-3]  # without the time, which is another one
+
+
+def test_the_table_is_not_lost_where_its_files_cannot_be_written(
+    run: Run, given: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(self: Comparison, folder: Path) -> list[Path]:
+        raise SettingsError("comparison.json: must be a file that can be written.")
+
+    monkeypatch.setattr(Comparison, "save", refused)
+    done = run("compare", *given)
+    assert (done.code, done.err) == (2, "rag-titan: comparison.json: must be a file that can be written.\n")
+    assert any(line.startswith("#") for line in done.lines)
 
 
 def test_files_may_stand_as_a_shell_writes_them_and_the_golden_file_is_no_document(

@@ -11,7 +11,7 @@ import typer
 from rag_titan.cli.dataset_folder import check_folder
 from rag_titan.cli.outcome import FINE, UNMEASURED
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, settings_of
-from rag_titan.cli.terminal import complain, escaped, progress, say
+from rag_titan.cli.terminal import columns, complain, escaped, progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -25,7 +25,8 @@ Files = Annotated[
     typer.Option("--files", metavar="FILE|FOLDER...", readable=False, help="The documents; several after one another."),
 ]
 More = Annotated[  # --files a.md b.md, as shells write docs/*
-    list[Path] | None, typer.Argument(hidden=True, readable=False, help="Further files, after --files.")
+    list[Path] | None,
+    typer.Argument(metavar="[FILE]...", hidden=True, readable=False, help="Further files, after --files."),
 ]
 Golden = Annotated[
     Path, typer.Option(metavar="FILE", readable=False, help="The golden questions, with quotes as expected_evidence.")
@@ -93,7 +94,9 @@ def compare(
         comparison = compare_pipelines(
             documents, golden, variants, words=words, by=by, trace=trace, progress=counter
         )  # fmt: skip
-    say(_lines(comparison, [*comparison.save(output), *([trace] if trace else [])]))
+    say(_lines(comparison))
+    written = [*comparison.save(output), *([trace] if trace else [])]
+    say([f"Written: {', '.join(escaped(file) for file in written)}"])
     raise typer.Exit(_exit_code(comparison))
 
 
@@ -116,30 +119,36 @@ def _numbers(text: str | None) -> list[int]:
         raise SettingsError(f"--sizes: must be whole numbers, got {text!r}. Write them as 100,200.") from None
 
 
-def _lines(comparison: Comparison, written: Sequence[Path]) -> Iterator[str]:
+def _lines(comparison: Comparison) -> Iterator[str]:
     yield from comparison.notes()
     if comparison.measured:
         yield ""
-        yield from _table(*comparison.cells())
+        yield from _table(*comparison.cells(), names=1 + len(comparison.varied()), width=columns())
     yield ""
     yield from (f"Failed: {escaped(row.variant.name)}: {escaped(row.error)}" for row in comparison.failed)
     yield from (f"Errors: {escaped(text)}" for text in comparison.question_errors())
     yield from (f"Note: {escaped(text)}" for text in comparison.warnings)
-    yield f"Written: {', '.join(escaped(file) for file in written)}"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Names to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    texts = [
-        all(not cell[:1].isdigit() and cell[:1] not in "<>–" for cell in column) for column in zip(*rows, strict=True)
-    ]
-    for row in (header, *rows):
-        cells = [
-            cell.ljust(width) if is_text else cell.rjust(width)
-            for cell, width, is_text in zip(row, widths, texts, strict=True)
-        ]
-        yield "  ".join(cells).rstrip()
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], names: int, width: int | None) -> Iterator[str]:
+    """Names to the left, numbers to the right; what is wider than the terminal goes on below, after the same names."""
+    padded = [_padded(column) for column in zip(header, *rows, strict=True)]
+    shared, values = padded[:names], padded[names:]
+    while values:
+        fit = len(values)
+        while width is not None and fit > 1 and sum(len(one[0]) + 2 for one in (*shared, *values[:fit])) - 2 > width:
+            fit -= 1
+        yield from ("  ".join(cells).rstrip() for cells in zip(*shared, *values[:fit], strict=True))
+        values = values[fit:]
+        if values:
+            yield ""
+
+
+def _padded(column: Sequence[str]) -> list[str]:
+    """The cells of a column, of one width."""
+    width = max(map(len, column))
+    is_text = all(not cell[:1].isdigit() and cell[:1] not in "<>–" for cell in column[1:])
+    return [cell.ljust(width) if is_text else cell.rjust(width) for cell in column]
 
 
 def _exit_code(comparison: Comparison) -> int:

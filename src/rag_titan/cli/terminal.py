@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -64,6 +65,11 @@ def escaped(text: object) -> str:
     two\\nlines\\x1b[31m
     """
     return _STEERING.sub(_escape, str(text))
+
+
+def columns() -> int | None:
+    """How wide the terminal is that standard output goes to; None where it goes elsewhere."""
+    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
 
 
 def counted(number: int, noun: str) -> str:

@@ -161,9 +161,13 @@ class Comparison:
             if self.rows and len({str(row.variant.parts[name]) for row in self.rows}) == 1
         }
 
+    def varied(self) -> list[str]:
+        """What combinations differ in; each has a column of the table."""
+        return [name for name in PARTS if PARTS[name] not in self.same()]
+
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """The header and the rows as text; what is the same in all, or measured in none, has no column."""
-        parts = [name for name in PARTS if PARTS[name] not in self.same()]
+        parts = self.varied()
         columns = [name for name in TITLES if any(row.values.get(name) is not None for row in self.measured)]
         header = ["#", *(PARTS[name] for name in parts), *map(self.title, columns), "n"]
         rows = [
