@@ -24,7 +24,7 @@ def stems(texts: Sequence[str]) -> list[list[str]]:
     [['mani', 'paid', 'day'], ['年', '休'], []]
     """
     try:
-        from Stemmer import Stemmer  # type: ignore[import-not-found]  # a compiled module, without types
+        from Stemmer import Stemmer
     except ImportError:
         raise MissingExtraError("PyStemmer", "pipeline") from None
     stemmer = Stemmer("english")  # one for each call: threads may not share it

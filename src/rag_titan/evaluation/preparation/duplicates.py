@@ -102,7 +102,7 @@ def _needed(threshold: float, slots: int) -> float:
 
 def _band_keys(sets: Ragged, keys: NDArray[np.uint64], slots: int, bands: int) -> NDArray[np.uint64]:
     """(bands, n) a hash of each band of each text's MinHash."""
-    from rensa import RMinHash  # type: ignore[import-untyped]  # it ships no types
+    from rensa import RMinHash
 
     found = np.empty((bands, len(sets)), dtype=np.uint64)
     for start in range(0, len(sets), _TEXTS):

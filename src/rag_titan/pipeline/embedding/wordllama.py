@@ -54,7 +54,7 @@ class WordLlamaEmbedder:
 def _load() -> Any:
     try:
         with quietly():
-            import wordllama  # type: ignore[import-untyped]  # no type information is shipped
+            import wordllama
     except ImportError:
         raise MissingExtraError("wordllama", "pipeline") from None
     return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)

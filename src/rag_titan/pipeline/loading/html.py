@@ -78,7 +78,7 @@ def _decoded(data: bytes) -> tuple[str, str]:
 def _tree(text: str) -> tuple[Any, bool]:
     """The tree of a page, None where there is nothing in it; and whether the parser gave up in the middle."""
     try:
-        from lxml import etree  # type: ignore[import-untyped]  # no type information is shipped
+        from lxml import etree
     except ImportError:
         raise MissingExtraError("lxml", "pipeline") from None
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)

@@ -47,8 +47,8 @@ def pdf_document(name: str, data: bytes) -> Document:
 def _read(name: str, data: bytes) -> tuple[list[str], list[int], list[str]]:
     """The texts of the pages, the numbers of those that cannot be read, and what is wrong with the file as a whole."""
     try:
-        from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]  # no type information is shipped
-        from pypdfium2.raw import FPDF_DocumentHasValidCrossReferenceTable  # type: ignore[import-untyped]
+        from pypdfium2 import PdfDocument, PdfiumError
+        from pypdfium2.raw import FPDF_DocumentHasValidCrossReferenceTable
     except ImportError:
         raise MissingExtraError("pypdfium2", "pipeline") from None
     try:

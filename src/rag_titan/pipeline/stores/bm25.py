@@ -37,7 +37,7 @@ class Bm25Index:
 def _bm25(tokens: list[list[str]]) -> Any:
     try:
         with quietly("bm25s"):  # it would log every step to whoever listens
-            import bm25s  # type: ignore[import-untyped]  # no type information is shipped
+            import bm25s
     except ImportError:
         raise MissingExtraError("bm25s", "pipeline") from None
     index = bm25s.BM25()

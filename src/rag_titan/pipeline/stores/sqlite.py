@@ -169,7 +169,7 @@ class SqliteStore:
 
     def _load_vectors(self) -> None:
         try:
-            import sqlite_vec  # type: ignore[import-untyped]  # no type information is shipped
+            import sqlite_vec
         except ImportError:
             raise MissingExtraError("sqlite-vec", "pipeline") from None
         self._connection.enable_load_extension(True)
