@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from rag_titan.errors import SettingsError
@@ -23,3 +26,18 @@ def test_a_variable_with_a_slip_of_the_pen_is_named_with_the_nearest() -> None:
 def test_variables_of_other_parts_and_the_key_of_a_server_are_left_alone() -> None:
     environ = {"RAG_TITAN_CI": "1", "RAG_TITAN_API_KEY": "x", "RAG_TITAN_K": "3", "CHUNK_SIZ": "7"}
     assert Settings.of(environ=environ) == Settings(k=3)
+
+
+def test_a_table_with_a_slip_of_the_pen_is_named_with_the_nearest(tmp_path: Path) -> None:
+    file = tmp_path / "rag-titan.toml"
+    file.write_text("[pipelin]\nk = 3\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"rag-titan\.toml: unknown key 'pipelin'; the nearest is 'pipeline'\.$"):
+        Settings.of(file=file, environ={})
+    file.write_text("k = 3\n[gates.retrieval]\nrecall_at_k = 0.5\n", encoding="utf-8")
+    assert Settings.of(file=file, environ={}) == Settings()
+
+
+@pytest.mark.parametrize("settings", [5, "k=3", [("k", 3)]])
+def test_settings_are_named_values(settings: Any) -> None:
+    with pytest.raises(SettingsError, match=r"^settings: must be \{name: value\} or a Settings, got "):
+        Settings.of(settings, environ={})

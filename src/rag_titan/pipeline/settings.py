@@ -128,6 +128,8 @@ section, page, got 'paragraf'; the nearest is 'paragraph'.
         """
         if isinstance(settings, Settings):
             return settings
+        if not isinstance(settings, Mapping | None):
+            raise SettingsError(f"settings: must be {{name: value}} or a Settings, got {settings!r}.")
         given = _from_file(Path(file)) if file is not None else {}
         given |= _from_environment(os.environ if environ is None else environ)
         given |= {name: _value(name, value, name) for name, value in (settings or {}).items()}
@@ -207,12 +209,24 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: must be a file that can be read ({error.strerror}). Check its path.") from None
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: must be TOML as UTF-8 text, got something else: {error}.") from None
+    _check_table(path, whole)
     table: Any = whole
     for name in (*_OF_A_PROJECT, TABLE) if path.name == "pyproject.toml" else (TABLE,):
         table = table.get(name, {})
         if not isinstance(table, dict):
             raise SettingsError(f"{path}: {name}: must be a table, got {table!r}.")
     return {name: _value(name, value, f"{path}: {TABLE}.{name}") for name, value in table.items()}
+
+
+def _check_table(path: Path, whole: Mapping[str, Any]) -> None:
+    """Raises SettingsError for a file whose table has all but our name."""
+    if TABLE in whole:
+        return
+    from difflib import get_close_matches
+
+    close = get_close_matches(TABLE, whole, n=1, cutoff=_SLIP)
+    if close:
+        raise SettingsError(f"{path}: unknown key {close[0]!r}; the nearest is {TABLE!r}.")
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
