@@ -57,6 +57,13 @@ class Embedding(Fake):
         return [[float(len(text)), float(query)] for text in texts]
 
 
+class Shelf:
+    """What is indexed and never asked."""
+
+    def index(self, files: Any) -> dict[str, Any]:
+        return {"chunks": [], "documents": {}}
+
+
 def test_a_pipeline_gives_the_inputs_of_an_evaluation() -> None:
     pipeline = Embedding()
     dataset = collect_dataset(pipeline, ["hr.md"], QUESTIONS, include_embeddings=True)
@@ -107,6 +114,12 @@ def test_embeddings_need_a_pipeline_that_embeds() -> None:
     with pytest.raises(SettingsError, match="include_embeddings: must be False for a pipeline without a method embed"):
         collect_dataset(pipeline, [], QUESTIONS, include_embeddings=True)
     assert not hasattr(pipeline, "files")
+
+
+@pytest.mark.parametrize(("pipeline", "method"), [(object(), "index"), (None, "index"), (Shelf, "ask")])
+def test_what_is_no_pipeline_is_refused(pipeline: Any, method: str) -> None:
+    with pytest.raises(SettingsError, match=f"^pipeline: must have the methods index and ask, got .* without {method}"):
+        collect_dataset(pipeline, ["leave.md"], [])
 
 
 def test_a_pipeline_must_give_a_vector_for_each_text() -> None:

@@ -84,6 +84,9 @@ def collect_dataset(
     chunks. What makes pipelines of one class differ is their `identity`, {name: text}. Stages.txt, "With a rag-titan
     pipeline".
     """
+    for method in ("index", "ask"):
+        if not callable(getattr(pipeline, method, None)):
+            raise SettingsError(f"pipeline: must have the methods index and ask, got {pipeline!r} without {method}.")
     if include_embeddings and getattr(pipeline, "embed", None) is None:
         raise SettingsError("include_embeddings: must be False for a pipeline without a method embed, got True.")
     _check_output(output, golden)
