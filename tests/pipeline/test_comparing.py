@@ -227,6 +227,8 @@ def test_nothing_to_compare_is_refused() -> None:
         compare_pipelines(DOCUMENTS, GOLDEN, [])
     with pytest.raises(SettingsError, match="words: must be a whole number from 1, got 0"):
         compare_pipelines(DOCUMENTS, GOLDEN, variants_of(SMALL), words=0)
+    with pytest.raises(SettingsError, match="k: must be a whole number from 1, got 0"):
+        compare_pipelines(DOCUMENTS, GOLDEN, variants_of(SMALL), k=0)
     with pytest.raises(
         SettingsError, match="by: must be a column of the table, got 'token_f2'; the nearest is 'token_f1'"
     ):

@@ -303,6 +303,13 @@ def test_what_was_not_loaded_is_among_the_warnings_of_the_report(files: list[Pat
     assert [text for text in report["warnings"] if "absent.md" in text]
 
 
+def test_a_cut_off_of_nothing_is_refused_before_the_work_and_not_taken_for_none(files: list[Path]) -> None:
+    rag = with_store()
+    with pytest.raises(SettingsError, match=r"^k: .*got 0"):
+        rag.evaluate_stages(files, GOLDEN, k=0)
+    assert not rag.documents
+
+
 def test_a_question_that_fails_is_an_error_of_the_report(files: list[Path]) -> None:
     rag = with_store(generator=Scripted())
     report = rag.evaluate_stages(files, GOLDEN)

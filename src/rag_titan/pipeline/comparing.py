@@ -105,7 +105,10 @@ def compare_pipelines(
     if isinstance(words, bool) or words < 1:
         raise SettingsError(f"words: must be a whole number from 1, got {words!r}.")
     check_order(by)
-    run = _Comparing(k or max(variant.settings.k for variant in variants), words, trace, progress)
+    depth = max(variant.settings.k for variant in variants) if k is None else k
+    if isinstance(depth, bool) or depth < 1:
+        raise SettingsError(f"k: must be a whole number from 1, got {depth!r}.")
+    run = _Comparing(depth, words, trace, progress)
     run.read(files, golden)
     rows = run.rows(variants)
     return Comparison(rows, run.k, words, by, len(run.golden), len(run.documents), run.warnings)

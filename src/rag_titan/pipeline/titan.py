@@ -168,8 +168,9 @@ class RAGTitan:
 
         What could not be loaded is among the warnings of the report.
         """
+        evaluator = RAGEvaluator(k=self.settings.k if k is None else k)  # refuses before the work
         dataset = collect_dataset(self, files, golden, include_embeddings=include_embeddings)
-        report = RAGEvaluator(k=k or self.settings.k).evaluate(**dataset, **inputs)
+        report = evaluator.evaluate(**dataset, **inputs)
         return {**report, "warnings": [*self.warnings, *report["warnings"]]}
 
     @property
