@@ -64,7 +64,7 @@ def test_a_function_gets_question_and_texts() -> None:
     assert asked == [("leave?", list(TEXTS.values()))]
 
 
-@pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, 3.0, float("nan")], [[1.0]] * 4])
+@pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, 3.0, float("nan")], [[1.0]] * 4, None, ["a"] * 4, [None] * 4])
 def test_what_are_no_scores_is_refused(scores: Any) -> None:
     with pytest.raises(SettingsError, match="reranker: must give one finite number for each of 4 texts"):
         CallableReranker(lambda question, texts: scores).rerank("leave", FOUND, 2)

@@ -61,9 +61,15 @@ class CallableReranker:
         >>> [one.chunk.id for one in CallableReranker(lambda question, texts: map(ord, texts)).rerank("?", found, 2)]
         ['c', 'b']
         """
-        scores = np.asarray(list(self._function(question, [one.chunk.text for one in found])), dtype=np.float64)
-        if scores.shape != (len(found),) or not np.isfinite(scores).all():
-            rule = f"must give one finite number for each of {len(found)} texts"
-            raise SettingsError(f"reranker: {rule}, got {scores.shape[0] if scores.ndim == 1 else 'others'}.")
+        given = self._function(question, [one.chunk.text for one in found])
+        rule = f"must give one finite number for each of {len(found)} texts"
+        try:
+            scores = np.asarray(list(given), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise SettingsError(f"reranker: {rule}, got something else ({error}).") from None
+        if scores.shape != (len(found),):
+            raise SettingsError(f"reranker: {rule}, got {len(scores) if scores.ndim == 1 else 'others'}.")
+        if not np.isfinite(scores).all():
+            raise SettingsError(f"reranker: {rule}, got NaN or infinity.")
         order = np.argsort(-scores, kind="stable")[:k]
         return [Found(found[place].chunk, float(scores[place])) for place in order]
