@@ -84,11 +84,7 @@ def collect_dataset(
     chunks. What makes pipelines of one class differ is their `identity`, {name: text}. Stages.txt, "With a rag-titan
     pipeline".
     """
-    for method in ("index", "ask"):
-        if not callable(getattr(pipeline, method, None)):
-            raise SettingsError(f"pipeline: must have the methods index and ask, got {pipeline!r} without {method}.")
-    if include_embeddings and getattr(pipeline, "embed", None) is None:
-        raise SettingsError("include_embeddings: must be False for a pipeline without a method embed, got True.")
+    _check_pipeline(pipeline, include_embeddings)
     _check_output(output, golden)
     run = _Run(pipeline, retry_errors, progress)
     run.read(golden)
@@ -155,6 +151,14 @@ class _Run(Collection):
                 outputs["answer"] = _GAP.sub(lambda gap: "" if gap[1] else " ", text).strip()
                 outputs.setdefault("citations", cited)
         return outputs
+
+
+def _check_pipeline(pipeline: Any, include_embeddings: bool) -> None:
+    for method in ("index", "ask"):
+        if not callable(getattr(pipeline, method, None)):
+            raise SettingsError(f"pipeline: must have the methods index and ask, got {pipeline!r} without {method}.")
+    if include_embeddings and getattr(pipeline, "embed", None) is None:
+        raise SettingsError("include_embeddings: must be False for a pipeline without a method embed, got True.")
 
 
 def _check_output(output: PathLike | None, golden: Any) -> None:
