@@ -198,8 +198,7 @@ def _check_slip(variable: str, variables: Mapping[str, str]) -> None:
     known = [name.removeprefix(PREFIX) for name in variables]
     close = get_close_matches(variable.removeprefix(PREFIX), known, n=1, cutoff=_SLIP)
     if close:
-        rule = "must be the name of a setting, or of no likeness to one"
-        raise SettingsError(f"{variable}: {rule}; the nearest is '{PREFIX}{close[0]}'.")
+        raise SettingsError(f"{variable}: must be the name of a setting; the nearest is '{PREFIX}{close[0]}'.")
 
 
 def _from_file(path: Path) -> dict[str, Any]:
