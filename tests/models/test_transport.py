@@ -133,7 +133,8 @@ def test_a_cut_connection_and_a_cut_stream_are_tried_again(api: str) -> None:
     for bad in (hang_up, *cut_streams(api)):
         with scripted(bad, good(api)) as app, chat_model(app, api) as model:
             answer = model.chat("q?")
-            assert (answer.text, answer.attempts) == ("Grüße, 世界 👋", 2)
+            assert answer.text == "Grüße, 世界 👋"
+            assert answer.attempts >= 2  # that a kept connection is cut may be noticed by the next request on it
 
 
 def cut_streams(api: str) -> list[Answer]:
