@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import finalize
 
 from rag_titan.errors import MissingExtraError, ServiceError, SettingsError
 from rag_titan.evaluation.preparation.collect_http import is_loopback
@@ -73,6 +74,7 @@ class ModelServer:
             headers={"content-type": "application/json", "accept-encoding": "identity", "user-agent": "rag-titan"}
             | ({} if key is None else {"authorization": f"Bearer {key}"}),
         )
+        finalize(self, self._client.close)  # whoever forgets to close leaves no open connection behind
 
     def ask(self, body: Mapping[str, Any], read: Callable[[Reply], T]) -> T:
         """What `read` makes of the answer to this JSON object, after as many tries as are allowed.
