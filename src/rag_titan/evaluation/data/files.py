@@ -97,9 +97,10 @@ class File:
         return min(1.0, (self._stream.tell() - part.start) / length)
 
     def parts(self, most: int, least: int) -> list[Part]:
-        """The file in at most `most` parts of about the same length, none of much less than `least` bytes.
+        """The file in at most `most` parts, none of much less than `least` bytes.
 
-        It stays whole where it cannot be read from the middle (standard input, a pipe, a compressed file).
+        The first is longer by half of `least`: who reads it need not be started. The others are about equal. The file
+        stays whole where it cannot be read from the middle (standard input, a pipe, a compressed file).
         """
         if self.is_stdin or not self.path.is_file():
             return [WHOLE]
@@ -107,7 +108,9 @@ class File:
             size = self.path.stat().st_size
             count = max(1, min(most, size // least))
             packed = stream.read(2) == _GZIP
-            cuts = [] if packed else [_cut_after(stream, size * i // count) for i in range(1, count)]
+            head = min(least // 2, size // 2)
+            places = [head + (size - head) * i // count for i in range(1, count)]
+            cuts = [] if packed else [_cut_after(stream, place) for place in places]
         starts = sorted({0, *(cut for cut in cuts if cut is not None)})
         return [Part(start, stop) for start, stop in zip(starts, [*starts[1:], None], strict=True)]
 
