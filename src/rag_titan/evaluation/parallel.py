@@ -55,7 +55,7 @@ class Worker:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
             self._process.stdin.write(pickle.dumps(job))  # type: ignore[union-attr]  # it is a pipe
-            self._process.stdin.close()  # type: ignore[union-attr]
+            self._process.stdin.close()  # type: ignore[union-attr]  # the same
         except OSError:
             self.stop()
 
@@ -63,7 +63,7 @@ class Worker:
         """What it found; None where it came to no end, be it for a bad record or because the system stopped it."""
         if self._process is None:
             return None
-        said = self._process.stdout.read()  # type: ignore[union-attr]
+        said = self._process.stdout.read()  # type: ignore[union-attr]  # a pipe, too
         if self._process.wait() or not said:
             return None
         outcome: Outcome = pickle.loads(said)

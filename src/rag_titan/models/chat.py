@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from rag_titan.evaluation.limits import number
 from rag_titan.models.answers import READERS, ChatAnswer, OnText, Said
 from rag_titan.models.options import Api, Retries, Timeouts, merged, model_name, path_of, price_of, whole_number
-from rag_titan.models.transport import Clock, ModelServer, Reply, Sleep
+from rag_titan.models.transport import Client, Clock, ModelServer, Reply, Sleep
 
 Message = Mapping[str, Any]
 PATHS = {"openai": "/chat/completions", "ollama": "/api/chat"}
 
 
-class ChatModel:
+class ChatModel(Client):
     """A chat model that a server runs: `ChatModel("http://127.0.0.1:11434", "llama3.2", api="ollama").chat("Why?")`.
 
     base_url     of an OpenAI-compatible server with its version (http://127.0.0.1:8080/v1), of Ollama without a path
@@ -88,20 +87,6 @@ class ChatModel:
             return said.answer(self._price, in_json=schema is not None)
 
         return self._server.ask(body, read)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._server.close()
-
-    def __enter__(self) -> ChatModel:
-        """Itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        self.close()
 
     def __repr__(self) -> str:
         """Model and address."""

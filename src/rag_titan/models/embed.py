@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,13 @@ from numpy.typing import NDArray
 from rag_titan.models.options import Api, Retries, Timeouts, merged, model_name, path_of, whole_number
 from rag_titan.models.refusals import Unusable, error_words, excerpt
 from rag_titan.models.streams import json_object
-from rag_titan.models.transport import Clock, ModelServer, Reply, Sleep
+from rag_titan.models.transport import Client, Clock, ModelServer, Reply, Sleep
 
 Vectors = NDArray[np.float32]
 PATHS = {"openai": "/embeddings", "ollama": "/api/embed"}
 
 
-class EmbeddingModel:
+class EmbeddingModel(Client):
     """An embedding model that a server runs: `EmbeddingModel("http://127.0.0.1:11434", "nomic-embed-text", "ollama")`.
 
     base_url        of an OpenAI-compatible server with its version (http://127.0.0.1:8080/v1), of Ollama without a path
@@ -77,20 +76,6 @@ class EmbeddingModel:
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         found = [self._batch([prefix + text for text in batch]) for batch in batches]
         return np.concatenate(found) if found else np.empty((0, self.dimensions or 0), dtype=np.float32)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._server.close()
-
-    def __enter__(self) -> EmbeddingModel:
-        """Itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the connections."""
-        self.close()
 
     def __repr__(self) -> str:
         """Model and address."""

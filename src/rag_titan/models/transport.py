@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import finalize
 
 from rag_titan.errors import MissingExtraError, ServiceError, SettingsError
@@ -131,6 +131,24 @@ class ModelServer:
         for secret in self._secrets:
             text = text.replace(secret, "***") if len(secret) >= 4 else text
         return text
+
+
+class Client:
+    """What asks a server: a context manager that closes the connections at its end."""
+
+    _server: ModelServer
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._server.close()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connections."""
+        self.close()
 
 
 class Reply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ class Run:
     times: dict[str, float] = field(default_factory=dict)
 
 
-class AppPipeline:
+class AppPipeline(ABC):
     """An app of the user, as `collect_dataset` wants it.
 
     chunks     what went into the store, as the framework holds it; a function gets the files and returns them, which is
@@ -80,8 +81,9 @@ class AppPipeline:
         """The list of chunks in what was given for them."""
         return chunks
 
+    @abstractmethod
     def _run(self, question: str) -> Run:
-        raise NotImplementedError
+        """Put the question to the app."""
 
     def _record(self, run: Run) -> dict[str, Any]:
         answer = run.answer
