@@ -80,7 +80,7 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.pipeline.comparing", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
     ("rag_titan.models.chat", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
     ("rag_titan.models.options", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
-    ("rag_titan.models.transport", f"{FACE}.preparation.collect_http"): "means the same by this machine",
+    ("rag_titan.models.transport", f"{FACE}.preparation.collect_http"): "means the same by an address, and by here",
     ("rag_titan.pipeline.stems", f"{FACE}.data.tokens"): "cuts words as the evaluation does",
     ("rag_titan.pipeline.sentences", f"{FACE}.data.sentences"): "ends sentences where the evaluation does",
     ("rag_titan.pipeline.chunking.boundaries", f"{FACE}.data.sentences"): "ends sentences where the evaluation does",

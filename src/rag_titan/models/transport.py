@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import finalize
 
 from rag_titan.errors import MissingExtraError, ServiceError, SettingsError
-from rag_titan.evaluation.preparation.collect_http import is_loopback
+from rag_titan.evaluation.preparation.collect_http import address, is_loopback
 from rag_titan.models.options import Retries, Timeouts
 from rag_titan.models.refusals import Unusable, excerpt, refusal
 
@@ -49,7 +49,7 @@ class ModelServer:
         sleep: Sleep = time.sleep,
     ) -> None:
         library = _httpx()
-        url = _parsed(library, base_url)
+        url = address(library, base_url, "base_url", "http://127.0.0.1:8080/v1")
         key = None if api_key_env is None else _key(api_key_env)
         self._url = url.copy_with(path=url.path.rstrip("/") + path, fragment=None)
         self.where = f"{url.scheme}://{url.netloc.decode('ascii')}{self._url.path}"
@@ -247,17 +247,6 @@ def _httpx() -> Any:
     except ImportError:
         raise MissingExtraError("httpx", "models") from None
     return httpx
-
-
-def _parsed(library: Any, base_url: str) -> httpx.URL:
-    rule = "base_url: must be an address such as http://127.0.0.1:8080/v1"
-    try:
-        url: httpx.URL = library.URL(base_url)
-    except (library.InvalidURL, TypeError, ValueError):
-        raise SettingsError(f"{rule}, got something else.") from None
-    if url.scheme not in ("http", "https") or not url.host:
-        raise SettingsError(f"{rule}, got one without http:// and a host.")
-    return url
 
 
 def _key(variable: str) -> str:

@@ -1,4 +1,4 @@
-"""Spans -> queries: what becomes which key, what is merged, and what is said of broken sources."""
+"""Spans -> queries: what becomes which key, and what is merged."""
 
 from __future__ import annotations
 
@@ -8,89 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.evaluation.importers.made_spans import (
+    BIKES,
+    KIND,
+    LEAVE,
+    SHARED,
+    SICK,
+    T0,
+    documents,
+    imported,
+    llm,
+    rag,
+    retriever,
+    root,
+    span,
+)
 
-from rag_titan.errors import DatasetError
 from rag_titan.evaluation import RAGEvaluator
-from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.importers.traces import read
-
-SHARED = Path(__file__).parents[4] / "shared" / "data" / "traces"
-T0 = 1_700_000_000_000  # 2023-11-14T22:13:20Z in milliseconds
-LEAVE, SICK, BIKES = "Annual leave is 25 days.", "Sick pay is full for weeks.", "Every second bike is free."
-KIND = "openinference.span.kind"
-
-Spans = list[dict[str, Any]]
-
-
-def span(
-    name: str, parent: str | None, begin: float, end: float, attributes: dict[str, Any], trace: str = "t1", **more: Any
-) -> dict[str, Any]:
-    """A span whose times are milliseconds after T0, and whose id is its name."""
-    times = {"startTimeUnixNano": int((T0 + begin) * 1_000_000), "endTimeUnixNano": int((T0 + end) * 1_000_000)}
-    return {
-        "traceId": trace,
-        "spanId": name,
-        "parentSpanId": parent,
-        "name": name,
-        "attributes": attributes,
-        **times,
-        **more,
-    }
-
-
-def documents(prefix: str, *pairs: tuple[str | None, str | None], scores: bool = True) -> dict[str, Any]:
-    """Attributes of documents by id and text; the scores fall from 0.9 in steps of 0.1."""
-    attributes: dict[str, Any] = {}
-    for i, (name, text) in enumerate(pairs):
-        known = {"id": name, "content": text, "score": round(0.9 - i / 10, 1) if scores else None}
-        attributes |= {f"{prefix}.{i}.document.{key}": v for key, v in known.items() if v is not None}
-    return attributes
-
-
-def retriever(name: str, parent: str | None, begin: float, end: float, *pairs: Any, **more: Any) -> dict[str, Any]:
-    attributes = {KIND: "RETRIEVER", "input.value": "rewritten"} | documents("retrieval.documents", *pairs)
-    return span(name, parent, begin, end, attributes, **more)
-
-
-def llm(
-    name: str, parent: str | None, begin: float, end: float, prompt: str, answer: str, **more: Any
-) -> dict[str, Any]:
-    attributes = {
-        KIND: "LLM",
-        "llm.model_name": "m",
-        "llm.input_messages.0.message.role": "user",
-        "llm.input_messages.0.message.content": prompt,
-        "llm.output_messages.0.message.role": "assistant",
-        "llm.output_messages.0.message.content": answer,
-        "llm.token_count.prompt": 30,
-        "llm.token_count.completion": 5,
-        "llm.cost.total": 0.25,
-    }
-    return span(name, parent, begin, end, attributes | more.pop("attributes", {}), **more)
-
-
-def root(trace: str = "t1", **attributes: Any) -> dict[str, Any]:
-    said = {KIND: "CHAIN", "input.value": '{"question": "How long is leave?"}', "output.value": "25 days."}
-    return span("root", None, 0, 100, said | attributes, trace)
-
-
-def rag(trace: str = "t1") -> Spans:
-    """One request: embedding, retrieval, reranking, generation."""
-    reranking = {KIND: "RERANKER"} | documents("reranker.input_documents", ("d1", LEAVE), ("d2", SICK))
-    reranking |= documents("reranker.output_documents", ("d2", SICK))
-    return [
-        root(trace),
-        retriever("find", "root", 10, 30, ("d1", LEAVE), ("d2", SICK), trace=trace),
-        span("embed", "find", 10, 14, {KIND: "EMBEDDING"}, trace),
-        span("rerank", "root", 30, 37, reranking, trace),
-        llm("ask", "root", 40, 90, f"Use this.\n{SICK}\nHow long is leave?", "25 days.", trace=trace),
-    ]
-
-
-def imported(spans: Any, folder: Path, name: str = "spans.jsonl", **options: Any) -> Imported:
-    path = folder / name
-    path.write_text("".join(json.dumps(item) + "\n" for item in spans))
-    return read([path], **options)
 
 
 def test_one_request(tmp_path: Path) -> None:
@@ -345,122 +280,6 @@ def test_an_embedding_before_the_retriever_is_part_of_the_retrieval(tmp_path: Pa
     spans = [root(), span("embed", "root", 2, 6, {KIND: "EMBEDDING"}), retriever("find", "root", 10, 30, ("d1", LEAVE))]
     [query] = imported(spans, tmp_path).queries
     assert (query["embedding_latency_ms"], query["retrieval_latency_ms"]) == (4, 24)
-
-
-# --- broken sources ---------------------------------------------------------------------------------------------------
-
-
-def test_a_trace_without_its_root(tmp_path: Path) -> None:
-    result = imported(rag()[1:], tmp_path)
-    [query] = result.queries
-    assert (query["question"], query["answer"], query["retrieved_ids"]) == ("rewritten", "25 days.", ["d1", "d2"])
-    assert "latency_ms" not in query
-    assert result.notices.texts() == ["the root span is not in the source, so that latency_ms is not known: query t1."]
-
-
-def test_a_span_whose_parent_is_missing_still_counts(tmp_path: Path) -> None:
-    lost = retriever("find", "nobody", 10, 30, ("d1", LEAVE))
-    result = imported([root(), lost], tmp_path)
-    assert (result.queries[0]["retrieved_ids"], result.queries[0]["latency_ms"]) == (["d1"], 100)
-    assert len(result.notices.texts()) == 1
-
-
-def test_requests_that_share_a_trace_id(tmp_path: Path) -> None:
-    later = [
-        span("again", None, 200, 300, {KIND: "CHAIN", "input.value": "And sick pay?", "output.value": "Full."}),
-        retriever("find2", "again", 210, 220, ("d2", SICK)),
-        llm("ask2", "again", 230, 290, "", "Full."),
-    ]
-    result = imported([*later, *rag()], tmp_path)
-    assert [(q["id"], q["question"], q["answer"]) for q in result.queries] == [
-        ("t1", "How long is leave?", "25 days."),
-        ("t1/again", "And sick pay?", "Full."),
-    ]
-    assert [q["retrieved_ids"] for q in result.queries] == [["d1", "d2"], ["d2"]]
-    assert result.notices.texts() == [
-        "several requests have one trace id; the later ones got the id of their root span behind it: trace t1."
-    ]
-
-
-def test_a_span_that_was_written_twice_counts_once(tmp_path: Path) -> None:
-    result = imported([*rag(), *rag()], tmp_path)
-    assert result.queries == imported(rag(), tmp_path).queries
-    assert result.notices.texts() == [
-        "spans that came before with the same id and the same content were counted once: trace t1."
-    ]
-
-
-def test_different_spans_with_one_id_are_both_kept(tmp_path: Path) -> None:
-    twin = retriever("find", "root", 31, 35, ("d3", BIKES))
-    result = imported([*rag(), twin], tmp_path)
-    assert result.queries[0]["retrieved_ids"] == ["d1", "d2", "d3"]
-    assert "different spans of one trace have the same id; both were kept: trace t1." in result.notices.texts()
-
-
-def test_spans_in_a_circle_are_read(tmp_path: Path) -> None:
-    spans = [retriever("a", "b", 0, 9, ("d1", LEAVE)), span("b", "a", 1, 2, {KIND: "CHAIN"}), span("c", "c", 1, 2, {})]
-    assert imported(spans, tmp_path).queries[0]["retrieved_ids"] == ["d1"]
-
-
-def test_a_deep_chain_of_spans_is_read(tmp_path: Path) -> None:
-    chain = [span(f"s{i}", f"s{i - 1}" if i else None, 0, 9, {KIND: "CHAIN"}) for i in range(3000)]
-    spans = [*chain, retriever("find", "s2999", 1, 2, ("d1", LEAVE))]
-    assert imported(spans, tmp_path).queries[0]["retrieved_ids"] == ["d1"]
-
-
-def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
-    idle = span("db", None, 0, 1, {"db.system": "postgresql"}, trace="t9")
-    untraced = span("x", None, 0, 1, {KIND: "LLM"}, trace="")
-    judge = [
-        span("judge", "root", 91, 95, {KIND: "EVALUATOR"}),
-        llm("verdict", "judge", 92, 94, "Is it right?", "Yes."),
-    ]
-    result = imported([*rag(), idle, untraced, {"question": "?"}, *judge], tmp_path)
-    assert result.queries == imported(rag(), tmp_path).queries
-    assert result.notices.texts() == [
-        "spans of evaluations were left out: trace t1.",
-        "spans.jsonl: records that are no spans were left out: line 8.",
-        "spans.jsonl: spans without a trace id were left out: line 7.",
-        "traces with neither a retrieval nor a call of a model were left out: t9.",
-    ]
-
-
-def test_a_source_that_is_cut_off_keeps_the_rest(tmp_path: Path) -> None:
-    path = tmp_path / "spans.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in rag())[:-30])
-    result = read([path])
-    assert result.queries[0]["retrieved_ids"] == ["d1", "d2"]
-    assert result.notices.texts() == [
-        "spans.jsonl: the last line is cut off and was left out, line 5; the lines before it were read."
-    ]
-
-
-@pytest.mark.parametrize("content", ["", "{}", '{"a": 1}\n', "nonsense", '{"resourceSpans": []}'])
-def test_a_source_without_spans_is_refused(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "spans.json"
-    path.write_text(content)
-    with pytest.raises(DatasetError, match="must hold"):
-        read([path])
-
-
-def test_one_source_that_cannot_be_read_does_not_lose_the_others(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.json"
-    bad.write_bytes(b"PK\x03\x04")
-    imported(rag(), tmp_path)
-    result = read([bad, tmp_path / "spans.jsonl"])
-    assert len(result.queries) == 1
-    assert result.notices.texts()[0].startswith("could not be read further: bad.json: must be JSON")
-
-
-def test_a_file_of_something_else_is_named_once(tmp_path: Path) -> None:
-    (tmp_path / "golden.jsonl").write_text('{"question": "?"}\n' * 50)
-    imported(rag(), tmp_path)
-    assert read([tmp_path]).notices.texts() == ["sources without any span were left out: golden.jsonl."]
-
-
-def test_lone_surrogates_can_be_written(tmp_path: Path) -> None:
-    result = imported([root(**{"output.value": "25 \ud800 days."}), rag()[1]], tmp_path)
-    assert result.write(tmp_path / "out")[0].read_text("utf-8").count("25 \ufffd days.") == 1
 
 
 # --- tables and public data -------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class HttpApp:
         self._request = {"question": QUESTION} if request is None else request
         self._method = _checked_method(method, self._request)
         self._headers = dict(_header(line) for line in headers)
-        self._url = _parsed(library, url)
+        self._url = address(library, url)
         self._local = is_loopback(self._url.host)
         if not self._local and not allow_remote:
             rule = f"must be on this machine, got {self._url.host}. Add --allow-remote to ask that."
@@ -191,8 +191,9 @@ def _httpx() -> Any:
     return httpx
 
 
-def _parsed(library: Any, url: str) -> httpx.URL:
-    rule = "url: must be an address such as http://127.0.0.1:8000/ask"
+def address(library: Any, url: str, name: str = "url", example: str = "http://127.0.0.1:8000/ask") -> httpx.URL:
+    """The parts of an address; `name` is what an error calls it. Raises SettingsError for anything but HTTP."""
+    rule = f"{name}: must be an address such as {example}"
     try:
         parsed: httpx.URL = library.URL(url)
     except (library.InvalidURL, TypeError, ValueError):
