@@ -36,6 +36,7 @@ from rag_titan.evaluation.stages.own_metrics import own_rows
 from rag_titan.evaluation.stages.stage import StageTally, item_keys, measure, per_query_rows
 
 SCHEMA = 1
+MOST_EXPLORED = 10_000  # questions in the explorer: a page of them still opens in two seconds
 DEEPEST = 10**9  # far beyond every ranking, and still a number that arrays can hold
 LEAST = 1 << 25  # bytes of a file that are worth a process of their own, which takes a third of a second to start
 Progress = Callable[[int], None]
@@ -51,6 +52,9 @@ class RAGEvaluator:
     conventions  a preset ("seed", "trec_eval", "squad"), a mapping of changes, or a Conventions
     metrics      rows of your own; their values appear beside the others
     stages       only these stages are computed; default: all
+    by           tags ("language", "tenant") by whose values every query metric is sliced: report["slices"]
+    explorer     True, or the most questions, for what the HTML report's explorer shows of them: report["explorer"]
+    redact       texts of the data come out as their length and a hash, wherever the report would show them
 
     Raises SettingsError for an option that breaks its rule.
 
@@ -69,6 +73,9 @@ class RAGEvaluator:
         conventions: str | Mapping[str, Any] | Conventions | None = None,
         metrics: Sequence[Metric] = (),
         stages: Iterable[str] | None = None,
+        by: Iterable[str] = (),
+        explorer: bool | int = False,
+        redact: bool = False,
     ) -> None:
         self.k = _cutoff(k, "k")
         self.also_at = tuple(sorted({_cutoff(other, "also_at") for other in also_at} - {self.k}))
@@ -78,6 +85,9 @@ class RAGEvaluator:
         self.stages = tuple(stage for stage in Stage if stage in wanted)
         self.scorer = scorer or ScoreAggregator(stages=None if stages is None else list(self.stages), rows=self.rows)
         self.analyzer = RootCauseAnalyzer(thresholds, rows=self.rows)
+        self.by = _tags(by)
+        self.explorer = (MOST_EXPLORED if explorer is True else _cutoff(explorer, "explorer")) if explorer else 0
+        self.redact = redact
 
     def evaluate(
         self, chunks: Any = None, queries: Any = None, *, per_query: str | Path | None = "report", **inputs: Any
@@ -126,8 +136,7 @@ class RAGEvaluator:
         if len(parts) < 2:
             return run.done(partials(dataset.queries, run.plan), progress)
         where = {"path": path, "chunks": chunks, "documents": documents}
-        options = {"k": self.k, "also_at": self.also_at, "conventions": self.conventions, "stages": self.stages}
-        workers = [Worker("rag_titan.evaluation.worker", Job(options, where, part)) for part in parts[1:]]
+        workers = [Worker("rag_titan.evaluation.worker", Job(self._options, where, part)) for part in parts[1:]]
         try:
             return run.done(shared(dataset.queries, run.plan, parts, workers), progress)
         finally:
@@ -144,6 +153,12 @@ class RAGEvaluator:
     def partials(self, dataset: Dataset, queries: QuerySource) -> Iterator[Partial]:
         """What some queries of a dataset contribute to its report, without lists per query."""
         return partials(queries, _Run(self, dataset, None).plan)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """How another process makes the same evaluator."""
+        names = ("k", "also_at", "conventions", "stages", "by", "explorer", "redact")
+        return {name: getattr(self, name) for name in names}
 
     @property
     def _plain(self) -> bool:
@@ -192,6 +207,9 @@ class _Run:
             evidence_of_chunks=options.expected_evidence is None,
             keep_rows=self.keep_rows or self.to_file,
             vector_queries=frozenset(() if self.vectors is None else self.vectors.query_ids),
+            by=evaluator.by,
+            explorer=evaluator.explorer,
+            redact=evaluator.redact,
         )
 
     def done(self, parts: Iterable[Partial], progress: Progress | None) -> dict[str, Any]:
@@ -235,6 +253,10 @@ class _Run:
         report["diagnosis"] = self.partial.tally.report()
         report["root_causes"] = self.evaluator.analyzer.analyze(report)
         report["scorecard"] = self.evaluator.scorer.aggregate(report)
+        if self.plan.by:
+            report["slices"] = self.partial.slices.report(self.plan.rows, self.evaluator.scorer)
+        if self.plan.explorer:
+            report["explorer"] = self.partial.explorer.report()
         return {str(key): value for key, value in report.items()}
 
     def _add_chunking(self) -> None:
@@ -347,6 +369,15 @@ def _cutoff(value: Any, name: str) -> int:
         shown = value if not isinstance(value, int) or abs(value) < 10**20 else "one of too many digits"
         raise SettingsError(f"{name}: must be a whole number from 1 to {DEEPEST:,}, got {shown!r}.")
     return k
+
+
+def _tags(by: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(by, str):
+        raise SettingsError(f"by: must be a list of tags, got the text {by!r}. Write [{by!r}].")
+    tags = tuple(dict.fromkeys(by))
+    if not all(isinstance(tag, str) and tag for tag in tags):
+        raise SettingsError(f"by: must be names of tags, got {list(tags)!r}.")
+    return tags
 
 
 def _now() -> str:

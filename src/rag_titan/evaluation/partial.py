@@ -23,12 +23,14 @@ from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import QueryTable, Settings
 from rag_titan.evaluation.diagnosis.correctness import F1_ENOUGH, Correctness
+from rag_titan.evaluation.diagnosis.explorer import ExplorerRows
 from rag_titan.evaluation.diagnosis.funnel import Funnel
 from rag_titan.evaluation.diagnosis.reasons import reasons
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
 from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.slices import SliceTallies
 from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, reranking, retrieval
-from rag_titan.evaluation.stages.stage import StageTally, measure, per_query_rows
+from rag_titan.evaluation.stages.stage import StageTally, Values, measure, per_query_rows
 
 Rows = tuple[Metric, ...]
 Key = TypeVar("Key")
@@ -61,6 +63,9 @@ class Plan:
     keep_rows          lists per query are wanted
     vector_queries     ids of the queries that have a vector: their gold ids are kept for the embedding stage
     f1_enough          the F1 from which a short answer is right
+    by                 the tags by whose values the run is sliced
+    explorer           how many questions the explorer holds, 0 for none
+    redact             no text of a record may come out, but its length and a hash
     """
 
     settings: Settings
@@ -71,6 +76,9 @@ class Plan:
     keep_rows: bool = True
     vector_queries: frozenset[str] = frozenset()
     f1_enough: float = F1_ENOUGH
+    by: tuple[str, ...] = ()
+    explorer: int = 0
+    redact: bool = False
 
 
 @dataclass
@@ -83,6 +91,8 @@ class Partial:
                     holds no more than the id and what needs no input
     gold_ids        gold chunk ids counted: all, and those that the chunk table has
     asked, gold     fingerprints of the questions, and of what a person wrote about them
+    slices          tallies of the query metrics by the values of tags
+    explorer        what the explorer shows of the questions
     """
 
     queries: int = 0
@@ -97,6 +107,8 @@ class Partial:
     vector_gold: dict[str, list[str]] = field(default_factory=dict)
     asked: Fingerprint = field(default_factory=Fingerprint)
     gold: Fingerprint = field(default_factory=Fingerprint)
+    slices: SliceTallies = field(default_factory=SliceTallies)
+    explorer: ExplorerRows = field(default_factory=ExplorerRows)
 
     def add(self, other: Partial) -> None:
         """Take in what another batch contributes."""
@@ -112,6 +124,8 @@ class Partial:
         self.gold_ids.update(other.gold_ids)
         self.vector_gold.update(other.vector_gold)
         self.asked, self.gold = self.asked.merge(other.asked), self.gold.merge(other.gold)
+        self.slices = self.slices.merge(other.slices)
+        self.explorer = self.explorer.merge(other.explorer)
 
 
 def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -> None:
@@ -122,7 +136,7 @@ def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -
 def partials(queries: QuerySource, plan: Plan) -> Iterator[Partial]:
     """What each batch of the queries contributes, as they are read."""
     with _no_garbage_collection():
-        for table in gathered(queries, plan.corpus, plan.settings, slim=not plan.keep_rows):
+        for table in gathered(queries, plan.corpus, plan.settings, slim=not (plan.keep_rows or plan.explorer)):
             yield partial_of_table(table, plan)
 
 
@@ -146,9 +160,11 @@ def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
 def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
     """The same, of columns that are made already."""
     partial = Partial(queries=len(table), notices=table.notices)
-    for stage, rows in plan.rows.items():
-        if stage in QUERY_STAGES:
-            _add_stage(partial, stage, rows, table, plan)
+    measured = {
+        stage: _add_stage(partial, stage, rows, table, plan)
+        for stage, rows in plan.rows.items()
+        if stage in QUERY_STAGES
+    }
     if (
         Stage.CHUNKING in plan.rows
         and plan.evidence_of_chunks
@@ -156,7 +172,11 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         and table.given("expected_evidence").any()
     ):
         _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table, plan)
-    _add_verdicts(partial, table, plan)
+    verdicts = _add_verdicts(partial, table, plan)
+    if plan.by:
+        partial.slices = SliceTallies.of(verdicts, measured, plan.rows, plan.by)
+    if plan.explorer:
+        partial.explorer = ExplorerRows.of(verdicts, measured, plan.explorer, plan.redact)
     _count_given(partial, table, plan)
     _count_gold(partial, table, plan)
     partial.asked = query_fingerprint(table.ids, table.column("question"))
@@ -164,7 +184,8 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
     return partial
 
 
-def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, plan: Plan) -> None:
+def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, plan: Plan) -> Values:
+    """Adds what the queries say of a stage; returns the values, of the rows that could be measured."""
     kind = QUERY_STAGES[stage]
     cut = cut_rows(rows) if stage is Stage.RETRIEVAL else ()
     inputs = kind.inputs(table)
@@ -177,12 +198,13 @@ def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, pl
         partial.at.update((k, StageTally.unmeasured(cut, len(table))) for k in plan.settings.also_at if cut)
         if plan.keep_rows:
             partial.rows[stage] = per_query_rows(free, values, table.ids)
-        return
+        return values
     values = measure(rows, inputs)
     partial.stages[stage] = StageTally.tally(rows, values)
     partial.at.update((k, StageTally.tally(cut, measure(cut, inputs.at(k)))) for k in plan.settings.also_at if cut)
     if plan.keep_rows:
         partial.rows[stage] = per_query_rows(rows, values, table.ids)
+    return values
 
 
 def cut_rows(rows: Rows) -> Rows:
@@ -197,11 +219,12 @@ def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable, plan: P
     partial.stages[Stage.CHUNKING] = StageTally.tally(asked, measure(asked, inputs), reasons=inputs.reasons())
 
 
-def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> None:
+def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> Verdicts:
     verdicts = Verdicts(Funnel(table, plan.indexed), Correctness(generation.GenerationInputs(table), plan.f1_enough))
     partial.tally = VerdictTally.of(verdicts)
     if plan.keep_rows:
         partial.verdicts = verdicts.rows(reasons(verdicts))
+    return verdicts
 
 
 def _count_given(partial: Partial, table: QueryTable, plan: Plan) -> None:
