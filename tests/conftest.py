@@ -16,7 +16,17 @@ import pytest
 from hypothesis import settings
 
 STRICT = os.environ.get("RAG_TITAN_CI") == "1"
-HEAVY = ("oracle", "parquet", "pipeline", "traces", "integrations", "llm", "slow")  # `.ci/run` has all their libraries
+HEAVY = (
+    "oracle",
+    "parquet",
+    "pipeline",
+    "traces",
+    "integrations",
+    "llm",
+    "browser",
+    "site",
+    "slow",
+)  # `.ci/run` has all their libraries
 ABSENT = "could not import"  # how pytest.importorskip begins its reason
 
 ROOT = Path(__file__).parents[1]
