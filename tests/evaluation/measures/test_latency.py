@@ -110,6 +110,17 @@ def test_the_number_of_values_alone_decides_when_they_are_counted() -> None:
         assert not four.merge(Sample.of(array([5.0]))).exact
 
 
+@given(st.lists(TIMES, max_size=6), SHARES)
+def test_a_limit_of_its_own_is_kept_in_whatever_order_batches_come(batches: list[list[float]], q: float) -> None:
+    whole = Sample.of(array(list(chain.from_iterable(batches))), 5)
+    forward, backward = Sample(), Sample()
+    for batch in batches:
+        forward = forward.merge(Sample.of(array(batch), 5))
+        backward = pickle.loads(pickle.dumps(Sample.of(array(batch), 5))).merge(backward)
+    assert whole.quantile(q) == forward.quantile(q) == backward.quantile(q)
+    assert whole.exact == forward.exact == backward.exact == (whole.n <= 5)
+
+
 def test_a_share_outside_0_to_1_is_refused_on_both_sides_of_the_limit() -> None:
     for limit in (1, 10):
         with patch.object(latency, "EXACT_UP_TO", limit):

@@ -24,6 +24,8 @@ class Sample:
     Buckets of equal relative width that merge by adding: DDSketch (Masson, Rim, Lee 2019); buckets read from the bits
     of the number: HdrHistogram (Tene). Values may be negative (the buckets are mirrored); infinite ones are refused.
 
+    most  keep no more than this many values, where many samples stand side by side; default: 1,000,000
+
     >>> times = Sample.of(np.array([100.0, np.nan])).merge(Sample.of(np.array([300.0])))
     >>> times.n, times.quantile(0.5), times.quantile(0.95)
     (2, 200.0, 290.0)
@@ -31,32 +33,39 @@ class Sample:
     True
     """
 
-    __slots__ = ("_buckets", "_chunks", "n")
+    __slots__ = ("_buckets", "_chunks", "most", "n")
 
-    def __init__(self, n: int = 0, chunks: tuple[Floats, ...] = (), buckets: _Buckets | None = None) -> None:
+    def __init__(
+        self,
+        n: int = 0,
+        chunks: tuple[Floats, ...] = (),
+        buckets: _Buckets | None = None,
+        most: int | None = None,
+    ) -> None:
         self.n = n
+        self.most = most
         self._chunks = chunks
         self._buckets = buckets
 
     @classmethod
-    def of(cls, values: Floats) -> Sample:
+    def of(cls, values: Floats, most: int | None = None) -> Sample:
         """From values (n,); NaN means not measured and is left out. ValueError when a value is infinite."""
         kept = values[~np.isnan(values)]
         if not np.isfinite(kept).all():
             raise ValueError("the values of a sample must be finite, got an infinite one.")
         if not len(kept):
-            return cls()
-        return cls._counted_from(len(kept), (kept,))
+            return cls(most=most)
+        return cls._counted_from(len(kept), (kept,), None, most)
 
     @classmethod
-    def _counted_from(cls, n: int, chunks: tuple[Floats, ...], buckets: _Buckets | None = None) -> Sample:
+    def _counted_from(cls, n: int, chunks: tuple[Floats, ...], buckets: _Buckets | None, most: int | None) -> Sample:
         """Keep the values while they are few enough, else count them."""
-        if n <= EXACT_UP_TO:
-            return cls(n, _stacked(chunks))
+        if n <= (EXACT_UP_TO if most is None else most):
+            return cls(n, _stacked(chunks), None, most)
         for chunk in chunks:
             counted = _Buckets.of(chunk)
             buckets = counted if buckets is None else buckets.merge(counted)
-        return cls(n, (), buckets)
+        return cls(n, (), buckets, most)
 
     @property
     def exact(self) -> bool:
@@ -69,10 +78,13 @@ class Sample:
         return 0.0 if self.exact else RELATIVE_ERROR
 
     def merge(self, other: Sample) -> Sample:
-        """Both together; merging n values batch by batch copies each value O(log n) times."""
+        """Both together, with the lower limit of the two; merging n values batch by batch copies each value O(log n)
+        times."""
         mine, others = self._buckets, other._buckets
         buckets = mine.merge(others) if mine is not None and others is not None else mine or others
-        return self._counted_from(self.n + other.n, (*self._chunks, *other._chunks), buckets)
+        limits = [limit for limit in (self.most, other.most) if limit is not None]
+        most = min(limits, default=None)
+        return self._counted_from(self.n + other.n, (*self._chunks, *other._chunks), buckets, most)
 
     def quantile(self, q: float) -> float | None:
         """The q-quantile (0 <= q <= 1), linear between the two nearest values as numpy's default; None of nothing."""
@@ -84,8 +96,8 @@ class Sample:
             self._chunks = (np.concatenate(self._chunks),)  # the next quantile finds them together
         return float(np.quantile(self._chunks[0], q))
 
-    def __reduce__(self) -> tuple[type[Sample], tuple[int, tuple[Floats, ...], _Buckets | None]]:
-        return type(self), (self.n, self._chunks, self._buckets)
+    def __reduce__(self) -> tuple[type[Sample], tuple[int, tuple[Floats, ...], _Buckets | None, int | None]]:
+        return type(self), (self.n, self._chunks, self._buckets, self.most)
 
 
 def _stacked(chunks: Sequence[Floats]) -> tuple[Floats, ...]:
