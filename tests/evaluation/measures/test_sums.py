@@ -105,3 +105,13 @@ def test_squares_beyond_the_floats_leave_the_mean_as_it_is(values: list[float]) 
     assert moments.mean() == float(sum(map(Fraction, values)) / len(values))
     spread = moments.variance()
     assert spread is None or math.isfinite(spread)
+
+
+@given(values=st.lists(st.one_of(FINITE, RATES), max_size=30), cuts=st.lists(st.integers(0, 30), max_size=5))
+@pytest.mark.parametrize("cells", [1 << 20, 1])
+def test_groups_have_the_moments_that_each_has_by_itself(values: list[float], cuts: list[int], cells: int) -> None:
+    offsets = np.array([0, *sorted(min(cut, len(values)) for cut in cuts), len(values)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sums, "_CELLS", cells)
+        found = Moments.of_groups(array(values), offsets)
+    assert found == [Moments.of(part) for part in np.split(array(values), offsets[1:-1])]

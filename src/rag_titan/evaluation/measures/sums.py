@@ -18,6 +18,7 @@ _MANTISSA = 53
 _HALF = 26
 _SQUARABLE = 1e150  # the squares of smaller values are float64; those of greater ones are whole numbers
 _SAFE = 1 << 25  # values of 27 bits, this many of them, add up below 2^53
+_CELLS = 1 << 20  # of a table of groups and exponents; where it would be larger, each group is summed by itself
 
 
 def exact_sum(values: NDArray[np.float64]) -> int:
@@ -33,20 +34,41 @@ def exact_sum(values: NDArray[np.float64]) -> int:
 
 
 def _sum_block(values: NDArray[np.float64]) -> int:
+    return group_sums(values, np.array([0, len(values)]))[0]
+
+
+def group_sums(values: NDArray[np.float64], offsets: NDArray[np.int64]) -> list[int]:
+    """The exact sum of each group of values that stand together, as `exact_sum` gives it.
+
+    values (n,) finite, at most 2^25; offsets (groups + 1,) rising from 0 to n.
+
+    >>> group_sums(np.array([0.5, 0.5, 3.0]), np.array([0, 2, 2, 3])) == [1 << 1074, 0, 3 << 1074]
+    True
+    """
+    groups = len(offsets) - 1
     if not len(values):
-        return 0
+        return [0] * groups
     mantissa, exponent = np.frexp(values)
-    whole = np.ldexp(mantissa, _MANTISSA).astype(np.int64)
     lowest = int(exponent.min())
+    width = int(exponent.max()) - lowest + 1
+    if groups > 1 and groups * width > _CELLS:
+        pairs = zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
+        return [_sum_block(values[first:last]) for first, last in pairs]
+    whole = np.ldexp(mantissa, _MANTISSA).astype(np.int64)
     bins = (exponent - lowest).astype(np.intp)
+    if groups > 1:
+        bins += np.repeat(np.arange(0, groups * width, width), np.diff(offsets))
     high = np.bincount(bins, weights=whole >> _HALF)
     low = np.bincount(bins, weights=whole & ((1 << _HALF) - 1))
-    total = 0
-    for i in np.flatnonzero((high != 0) | (low != 0)).tolist():
-        shift = lowest + i - _MANTISSA + _UNIT
-        part = (int(high[i]) << _HALF) + int(low[i])
-        total += part << shift if shift >= 0 else part >> -shift  # below 2^-1074 the dropped bits are zeros
-    return total
+    filled = np.flatnonzero((high != 0) | (low != 0))
+    totals = [0] * groups
+    parts = zip(filled.tolist(), high[filled].tolist(), low[filled].tolist(), strict=True)
+    for place, above, below in parts:
+        of, bin_ = divmod(place, width)
+        shift = lowest + bin_ - _MANTISSA + _UNIT
+        part = (int(above) << _HALF) + int(below)
+        totals[of] += part << shift if shift >= 0 else part >> -shift  # below 2^-1074 the dropped bits are zeros
+    return totals
 
 
 @dataclass
@@ -72,6 +94,31 @@ class Moments:
             return cls()
         low, high = float(kept.min()), float(kept.max())
         return cls(len(kept), exact_sum(kept), _sum_of_squares(kept, max(-low, high)), low, high)
+
+    @classmethod
+    def of_groups(cls, values: NDArray[np.float64], offsets: NDArray[np.int64]) -> list[Moments]:
+        """Those of each group of values that stand together, in one pass over all.
+
+        values (n,), NaN where not measured; offsets (groups + 1,) int64, rising from 0 to n.
+
+        >>> [m.mean() for m in Moments.of_groups(np.array([1.0, 2.0, np.nan]), np.array([0, 2, 2, 3]))]
+        [1.5, None, None]
+        """
+        measured = ~np.isnan(values)
+        kept = values[measured]
+        ends = np.concatenate(([0], np.cumsum(measured)))[offsets]
+        if not len(kept) or len(kept) > _SAFE or max(-kept.min(), kept.max()) >= _SQUARABLE:
+            pairs = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+            return [cls.of(kept[first:last]) for first, last in pairs]
+        sizes = np.diff(ends)
+        found = np.flatnonzero(sizes)
+        starts = ends[:-1][found]
+        totals, squares = group_sums(kept, ends), group_sums(kept * kept, ends)
+        low, high = np.minimum.reduceat(kept, starts).tolist(), np.maximum.reduceat(kept, starts).tolist()
+        moments = [cls() for _ in sizes]
+        for place, (group, n) in enumerate(zip(found.tolist(), sizes[found].tolist(), strict=True)):
+            moments[group] = cls(n, totals[group], squares[group], low[place], high[place])
+        return moments
 
     def merge(self, other: Moments) -> Moments:
         """Both together; exact, so the order of merging does not matter."""
