@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag_titan.evaluation.measures.latency import Sample
 from rag_titan.evaluation.measures.resampling import interval95
@@ -79,10 +80,16 @@ class StageTally:
         *,
         present: bool = True,
         reasons: Mapping[str, str] | None = None,
+        moments: dict[int, Moments] | None = None,
+        most: int | None = None,
     ) -> StageTally:
-        """From the values of one batch."""
+        """From the values of one batch.
+
+        moments  by the id of an array of values, where they are known already
+        most     how many values a sample keeps (see Sample)
+        """
         tally = cls(present=present, reasons=dict(reasons or {}))
-        moments: dict[int, Moments] = {}
+        moments = {} if moments is None else moments
         sampled: set[Any] = set()
         for row in metrics:
             items = values[row.key]
@@ -91,8 +98,35 @@ class StageTally:
             tally.of[row.key], tally.moments[row.key] = len(items), moments[id(items)]
             if row.reduce.quantile is not None and row.compute not in sampled:
                 sampled.add(row.compute)
-                tally.samples[row.key] = Sample.of(items)
+                tally.samples[row.key] = Sample.of(items, most)
         return tally
+
+    @classmethod
+    def groups(
+        cls,
+        metrics: Sequence[Metric],
+        values: Values,
+        order: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+        *,
+        present: Sequence[bool],
+        most: int | None = None,
+    ) -> list[StageTally]:
+        """From the values of one batch, a tally for each group of its items.
+
+        order    (n,) the places of the items, those of a group one after the other
+        offsets  (groups + 1,) where each group begins in `order`, and its end
+        present  (groups,) some input of the stage was given in the group
+        """
+        whole = {id(items): items[order] for items in values.values()}
+        moments = {name: Moments.of_groups(items, offsets) for name, items in whole.items()}
+        tallies = []
+        for group, (first, last) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+            parts = {name: items[first:last] for name, items in whole.items()}
+            known = {id(part): moments[name][group] for name, part in parts.items()}
+            own = {key: parts[id(items)] for key, items in values.items()}
+            tallies.append(cls.tally(metrics, own, present=present[group], moments=known, most=most))
+        return tallies
 
     @classmethod
     def unmeasured(cls, metrics: Sequence[Metric], n: int) -> StageTally:
