@@ -145,6 +145,9 @@ RATINGS: tuple[tuple[float, str], ...] = (  # from this score on; an edge belong
 
 ENOUGH_MEASURED = Choice(0.75, "With a quarter of the policy unmeasured, the score still speaks for the rest.")
 
+SLICE_MINIMUM = Choice(10, "Of fewer questions one answer more or less is ten points: a number that only misleads.")
+SLICES_MOST = Choice(20, "As many as a person reads; the worst stand first, and the rest is there in one line a tag.")
+
 EVALUATED = "Evaluated"
 PROVISIONAL = "Provisional"
 ACTION_REQUIRED = "Action Required"
