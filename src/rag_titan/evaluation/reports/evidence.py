@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,15 @@ _ALARMS: tuple[tuple[Stage, str, str], ...] = (
     (Stage.GENERATION, "unsupported_number_rate", "invented numbers"),
     (Stage.GENERATION, "citations_outside_context_rate", "citations outside the context"),
 )
+_LOSSES: Mapping[str, str] = {
+    Stage.CHUNKING: "cut by the chunker",
+    Stage.EMBEDDING: "not in the index",
+    Stage.RETRIEVAL: "not in the top K",
+    Stage.RERANKING: "dropped by the reranker",
+    Stage.AUGMENTATION: "left out of the prompt",
+    Stage.GENERATION: "in the prompt, answered wrong",
+    Stage.END_TO_END: "ended in an error",
+}
 
 
 def place_text(stage: str) -> str:
@@ -40,6 +49,18 @@ def funnel_steps(report: Report) -> list[Mapping[str, Any]]:
     diagnosis = report.get("diagnosis")
     funnel = diagnosis.get("funnel") if isinstance(diagnosis, Mapping) else None
     return [step for step in funnel or [] if isinstance(step.get("lost"), int)]
+
+
+def loss_words(steps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """{stage: what happened to the questions that were lost there} for the steps of a funnel.
+
+    >>> loss_words([{"stage": "generation", "lost": 1}])  # no context was logged
+    {'generation': 'evidence at hand, answered wrong'}
+    """
+    words = {str(step["stage"]): _LOSSES.get(step["stage"], "") for step in steps}
+    if Stage.GENERATION in words and Stage.AUGMENTATION not in words:
+        words[Stage.GENERATION] = "evidence at hand, answered wrong"
+    return words
 
 
 def counts_of(report: Report) -> Mapping[str, int]:

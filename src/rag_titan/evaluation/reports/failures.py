@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from rag_titan.evaluation.limits import below, finite
@@ -56,6 +57,25 @@ def is_failure(verdict: Mapping[str, Any]) -> bool:
     """
     correct = verdict.get("correct")
     return correct is False or (correct is None and verdict.get("lost_at") is not None)
+
+
+def spread(rows: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
+    """At most `count` rows, taken from the stages in turn, so that a stage with many leaves room for the others; the
+    rows of one stage stay together."""
+    stages: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        stages.setdefault(str(row["stage"]), []).append(row)
+    order = list(dict.fromkeys([*map(str, Stage), *stages]))
+
+    def in_turn() -> Iterator[tuple[str, int]]:
+        for i, turn in enumerate(zip_longest(*stages.values())):
+            yield from ((stage, i) for stage, row in zip(stages, turn, strict=True) if row is not None)
+
+    taken = sorted(
+        ((stage, i) for (stage, i), _ in zip(in_turn(), range(count), strict=False)),
+        key=lambda place: (order.index(place[0]), place[1]),
+    )
+    return [stages[stage][i] for stage, i in taken]
 
 
 def _row(verdict: Mapping[str, Any]) -> Row:

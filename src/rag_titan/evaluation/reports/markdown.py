@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Mapping
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
-from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.evidence import (
@@ -17,9 +15,10 @@ from rag_titan.evaluation.reports.evidence import (
     funnel_steps,
     little_text,
     loss_text,
+    loss_words,
     place_text,
 )
-from rag_titan.evaluation.reports.failures import failed_queries
+from rag_titan.evaluation.reports.failures import failed_queries, spread
 from rag_titan.evaluation.reports.figures import (
     NOTHING,
     convention_texts,
@@ -37,16 +36,13 @@ Report = Mapping[str, Any]
 QUESTIONS_SHOWN = 50
 PRIORITIES_SHOWN = 10
 WARNINGS_SHOWN = 50
+HOW_TO_READ = (
+    "A stage's score is the weighted mean of its measured metrics; coverage is their share in the weight of all. A "
+    "stage counts in the overall score with its weight times its coverage.",
+    "What is not measured is no zero: it is left out of every score, and named under its stage.",
+    "The score tells how good a run is by one set of weights; where it fails, the questions above tell.",
+)
 _COUNTED = {"queries": "question", "chunks": "chunk", "documents": "document", "vectors": "vector"}
-_LOSSES: Mapping[str, str] = {
-    Stage.CHUNKING: "cut by the chunker",
-    Stage.EMBEDDING: "not in the index",
-    Stage.RETRIEVAL: "not in the top K",
-    Stage.RERANKING: "dropped by the reranker",
-    Stage.AUGMENTATION: "left out of the prompt",
-    Stage.GENERATION: "in the prompt, answered wrong",
-    Stage.END_TO_END: "ended in an error",
-}
 
 
 def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, rows: Rows | None = None) -> str:
@@ -184,10 +180,8 @@ class View:
         if counts.get("questions"):
             answers = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("right", "wrong", "unjudged"))
             lines.append(f"Answers to {count_text(counts['questions'], 'question')}: {answers}.")
-        losses = dict(_LOSSES)
-        if not any(step["stage"] == Stage.AUGMENTATION for step in steps):  # no context was logged
-            losses[Stage.GENERATION] = "evidence at hand, answered wrong"
-        names = [": ".join(filter(None, (place_text(str(s["stage"])), losses.get(s["stage"])))) for s in steps]
+        losses = loss_words(steps)
+        names = [": ".join(filter(None, (place_text(str(s["stage"])), losses[s["stage"]]))) for s in steps]
         cells = [[name, step["lost"], step["kept"]] for name, step in zip(names, steps, strict=True)]
         return [*lines, "", *table(["Lost at", "Lost here", "Kept"], cells, right=(1, 2))]
 
@@ -242,7 +236,7 @@ class View:
         if not failed:
             known = self.report.get("queries") is not None
             return [*lines, "No question failed, as far as the labels can tell."] if known else []
-        shown = _spread(failed, QUESTIONS_SHOWN)
+        shown = spread(failed, QUESTIONS_SHOWN)
         cells = [[row["query_id"], place_text(str(row["stage"])), _verdict(row), row["reason"]] for row in shown]
         said = f"{len(failed)} failed" + (
             f"; {len(shown)} of them, from every stage:" if len(shown) < len(failed) else ":"
@@ -259,14 +253,7 @@ class View:
 
     def notes(self) -> list[str]:
         changed = convention_texts(self.meta)
-        lines = [
-            "## How to read this report",
-            "",
-            "- A stage's score is the weighted mean of its measured metrics; coverage is their share in the weight of "
-            "all. A stage counts in the overall score with its weight times its coverage.",
-            "- What is not measured is no zero: it is left out of every score, and named under its stage.",
-            "- The score tells how good a run is by one set of weights; where it fails, the questions above tell.",
-        ]
+        lines = ["## How to read this report", "", *(f"- {text}" for text in HOW_TO_READ)]
         if changed:
             lines.append(f"- Conventions other than the default: {line('; '.join(changed.values()))}.")
         return lines
@@ -275,22 +262,3 @@ class View:
 def _verdict(row: Mapping[str, Any]) -> str:
     by = f" ({row['correct_by']})" if row.get("correct_by") else ""
     return f"wrong{by}" if row.get("correct") is False else "not judged"
-
-
-def _spread(rows: Sequence[Mapping[str, Any]], count: int) -> list[Mapping[str, Any]]:
-    """At most `count` rows, taken from the stages in turn, so that a stage with many leaves room for the others; the
-    rows of one stage stay together."""
-    stages: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        stages.setdefault(str(row["stage"]), []).append(row)
-    order = list(dict.fromkeys([*map(str, Stage), *stages]))
-
-    def in_turn() -> Iterator[tuple[str, int]]:
-        for i, turn in enumerate(zip_longest(*stages.values())):
-            yield from ((stage, i) for stage, row in zip(stages, turn, strict=True) if row is not None)
-
-    taken = sorted(
-        ((stage, i) for (stage, i), _ in zip(in_turn(), range(count), strict=False)),
-        key=lambda place: (order.index(place[0]), place[1]),
-    )
-    return [stages[stage][i] for stage, i in taken]

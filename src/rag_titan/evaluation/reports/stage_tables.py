@@ -34,7 +34,7 @@ def tables(report: Report, rows: Rows) -> list[str]:
 
 def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
     if not stage_values(report, stage):
-        return [f"Not evaluated, because {_first_need(rows)} was not passed."]
+        return [not_evaluated_text(rows)]
     meta, scores = report.get("meta") or {}, _scores(report, stage)
     detail = (report.get(stage) or {}).get("detail") or {}
     cells, unmeasured = [], []
@@ -46,7 +46,7 @@ def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
         if _TIME.match(row.key) and not default_weight(row.stage, row.key):
             continue  # it stands in the section "Times" alone
         shown = [title_text(row, meta), row.key, value_text(row, row.key, value), _scored(score)]
-        cells.append([*shown, _stands_on(row, detail.get(row.key) or {}), _interval(row, detail.get(row.key) or {})])
+        cells.append([*shown, stands_on(row, detail.get(row.key) or {}), interval_text(row, detail.get(row.key) or {})])
     known = {row.key for row in rows}
     own = {key: value for key, value in _own_values(report, stage, rows).items() if key not in known}
     cells += [
@@ -56,7 +56,7 @@ def _stage(report: Report, stage: str, rows: Sequence[Metric]) -> list[str]:
     if all(row[-1] == NOTHING for row in cells):  # no mean of so few values has one
         header, cells = header[:-1], [row[:-1] for row in cells]
     shown_table = table(header, cells, right=(2, 3)) if cells else ["Nothing could be measured."]
-    missing = _missing(unmeasured, detail, meta)
+    missing = [f"- {line(text)}" for text in missing_texts(unmeasured, detail, meta)]
     return [*shown_table, *([""] if missing else []), *missing]
 
 
@@ -95,7 +95,8 @@ def _scores(report: Report, stage: str) -> dict[str, float | None]:
     return {key: metric["score"] for key, metric in ((card.get(stage) or {}).get("metrics") or {}).items()}
 
 
-def _stands_on(row: Metric, detail: Mapping[str, Any]) -> str:
+def stands_on(row: Metric, detail: Mapping[str, Any]) -> str:
+    """On how many items a value stands."""
     n, of = detail.get("n"), detail.get("of")
     if n is None or of is None:
         return NOTHING
@@ -105,15 +106,17 @@ def _stands_on(row: Metric, detail: Mapping[str, Any]) -> str:
     return f"all {items}" if n == of and n > 1 else f"{n:,} of {items}"
 
 
-def _interval(row: Metric, detail: Mapping[str, Any]) -> str:
+def interval_text(row: Metric, detail: Mapping[str, Any]) -> str:
+    """The 95 % interval of a value."""
     ends = detail.get("ci95")
     if not ends:
         return NOTHING
     return f"{value_text(row, row.key, ends[0])} to {value_text(row, row.key, ends[1])}"
 
 
-def _missing(rows: Sequence[Metric], detail: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
-    """A line for each reason, with the metrics that it keeps from being measured; those without a weight together."""
+def missing_texts(rows: Sequence[Metric], detail: Mapping[str, Any], meta: Mapping[str, Any]) -> list[str]:
+    """A sentence for each reason, with the metrics that it keeps from being measured; those without a weight
+    together."""
     by_reason: dict[str, list[str]] = {}
     beyond: list[Metric] = []
     for row in rows:
@@ -122,39 +125,61 @@ def _missing(rows: Sequence[Metric], detail: Mapping[str, Any], meta: Mapping[st
             continue
         reason = (detail.get(row.key) or {}).get("reason") or "not measured"
         by_reason.setdefault(reason, []).append(title_text(row, meta))
-    lines = ["- " + line(f"{', '.join(titles)}: {reason}.") for reason, titles in by_reason.items()]
+    texts = [f"{', '.join(titles)}: {reason}." for reason, titles in by_reason.items()]
     waits = [
         found[1] for row in beyond if (found := _NOT_PASSED.search(str((detail.get(row.key) or {}).get("reason"))))
     ]
     if waits:
-        text = f"{len(waits)} more, which no score counts, wait for {', '.join(dict.fromkeys(waits))}."
-        lines.append(f"- {line(text)}")
-    return lines
+        texts.append(f"{len(waits)} more, which no score counts, wait for {', '.join(dict.fromkeys(waits))}.")
+    return texts
 
 
-def _first_need(rows: Sequence[Metric]) -> str:
-    """The input that most metrics of the stage need."""
+def not_evaluated_text(rows: Sequence[Metric]) -> str:
+    """Why a stage has no values: the input that most of its metrics need."""
     needs = Counter(need for row in rows for need in row.needs)
-    return max(needs, key=lambda need: needs[need]).replace("|", " or ") if needs else "its data"
+    first = max(needs, key=lambda need: needs[need]).replace("|", " or ") if needs else "its data"
+    return f"Not evaluated, because {first} was not passed."
 
 
-def times(report: Report, rows: Rows) -> list[str]:
-    """The section "Times": a line for each part of a request, with its percentiles."""
+def is_time(key: str) -> bool:
+    """True for a percentile of a time.
+
+    >>> is_time("search_p95_latency_ms"), is_time("mean_cost_usd")
+    (True, False)
+    """
+    return _TIME.match(key) is not None
+
+
+def time_parts(report: Report, rows: Rows) -> list[dict[str, Any]]:
+    """[{"title", "stage", "p50", "p95", "p99", "n"}], the parts of a request that were timed, in milliseconds; what is
+    not known is absent."""
     parts: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         found, value = _TIME.match(row.key), value_of(report, row.stage, row.key)
         if found is None or value is None:
             continue
         part = parts.setdefault(
-            (str(row.stage), found["before"] + found["after"]), {"title": _TITLE.sub("", row.title)}
+            (str(row.stage), found["before"] + found["after"]),
+            {"title": _TITLE.sub("", row.title), "stage": str(row.stage)},
         )
-        part[found["quantile"]] = value_text(row, row.key, value)
+        part[found["quantile"]] = value
         part["n"] = ((report[row.stage].get("detail") or {}).get(row.key) or {}).get("n")
+    return list(parts.values())
+
+
+def times(report: Report, rows: Rows) -> list[str]:
+    """The section "Times": a line for each part of a request, with its percentiles."""
+    parts = time_parts(report, rows)
     if not parts:
         return []
     cells = [
-        [part["title"], label_of(stage), *(part.get(name) for name in ("p50", "p95", "p99")), part["n"]]
-        for (stage, _), part in parts.items()
+        [
+            part["title"],
+            label_of(part["stage"]),
+            *(value_text(None, "_ms", part.get(name)) for name in ("p50", "p95", "p99")),
+            part["n"],
+        ]
+        for part in parts
     ]
     header = ["Part", "Stage", "Median", "95 % are below", "99 % are below", "Measured on"]
     return ["## Times", "", *table(header, cells, right=(2, 3, 4, 5))]
