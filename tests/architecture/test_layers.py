@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (f"{FACE}.catalogue", f"{FACE}.plugins"),
     (f"{FACE}.diagnosis.*",),
     (f"{FACE}.scoring.*",),
-    (f"{FACE}.slices",),
+    (f"{FACE}.slices", f"{FACE}.slice_tallies"),
     (f"{FACE}.partial",),
     (f"{FACE}.parallel",),
     (f"{FACE}.evaluator", f"{FACE}.stage_evaluators", f"{FACE}.worker"),

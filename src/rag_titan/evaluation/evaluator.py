@@ -254,7 +254,7 @@ class _Run:
         report["root_causes"] = self.evaluator.analyzer.analyze(report)
         report["scorecard"] = self.evaluator.scorer.aggregate(report)
         if self.plan.by:
-            report["slices"] = self.partial.slices.report(self.plan.rows, self.evaluator.scorer)
+            report["slices"] = self.partial.slices.report(self.plan.by, self.plan.rows, self.evaluator.scorer)
         if self.plan.explorer:
             report["explorer"] = self.partial.explorer.report()
         return {str(key): value for key, value in report.items()}
@@ -315,6 +315,8 @@ class _Run:
             self.notices.add(
                 f"{skipped.count} records were left out, as each breaks a rule; the first: {skipped.first[0]}"
             )
+        for sentence in self.partial.slices.warnings(self.plan.by):
+            self.notices.add(sentence)
         return self.dataset.notices.merge(self.notices).merge(self.partial.notices).texts()
 
     def _fingerprints(self) -> dict[str, str | None]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.fingerprint import Fingerprint, gold_fingerprint, query_fingerprint
@@ -42,6 +43,10 @@ class QueryStage:
 
     present: tuple[str, ...]
     inputs: Callable[[QueryTable], Any]
+
+    def given(self, table: QueryTable) -> NDArray[np.bool_]:
+        """(n,) True where a query carries one of the keys."""
+        return np.asarray(np.logical_or.reduce([table.given(key) for key in self.present]), dtype=bool)
 
 
 QUERY_STAGES: Mapping[Stage, QueryStage] = {
@@ -174,7 +179,8 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table, plan)
     verdicts = _add_verdicts(partial, table, plan)
     if plan.by:
-        partial.slices = SliceTallies.of(verdicts, measured, plan.rows, plan.by)
+        present = {stage: QUERY_STAGES[stage].given(table) for stage in measured}
+        partial.slices = SliceTallies.of(verdicts, measured, plan.rows, present, plan.by)
     if plan.explorer:
         partial.explorer = ExplorerRows.of(verdicts, measured, plan.explorer, plan.redact)
     _count_given(partial, table, plan)
@@ -189,7 +195,7 @@ def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, pl
     kind = QUERY_STAGES[stage]
     cut = cut_rows(rows) if stage is Stage.RETRIEVAL else ()
     inputs = kind.inputs(table)
-    if not any(table.given(key).any() for key in kind.present):
+    if not kind.given(table).any():
         free = tuple(row for row in rows if not row.needs)  # another batch may have what makes the stage present
         values = measure(free, inputs)
         partial.stages[stage] = StageTally.unmeasured([row for row in rows if row.needs], len(table)).merge(
