@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.errors import nearest
+from rag_titan.evaluation import slice_tallies
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.scoring.policy import SLICE_MINIMUM, SLICES_MOST
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
-from rag_titan.evaluation.slice_tallies import MOST_VALUES, Rows, SliceBatch, SliceTally, TagTally, tag_values, together
+from rag_titan.evaluation.slice_tallies import Rows, SliceBatch, SliceTally, TagTally, tag_values, together
 from rag_titan.evaluation.stages.stage import Values
 
 GATHERED = 1 << 15  # questions that are divided at once: to divide few among many slices takes far longer for each
@@ -89,10 +90,8 @@ class SliceTallies:
         for tag in by:
             tally = self._tags.get(tag, TagTally())
             if tally.crowd is not None:
-                said.append(
-                    f"by: the tag {tag!r} has more than {MOST_VALUES:,} different values, so its slices are pooled. "
-                    "Slice by a tag that puts many questions together."
-                )
+                many = f"more than {slice_tallies.MOST_VALUES:,} different values, so its slices are pooled"
+                said.append(f"by: the tag {tag!r} has {many}. Slice by a tag that puts many questions together.")
             elif not tally.slices.keys() - {None}:
                 there = nearest(tag, self._names) if self._names else "; no question has tags"
                 said.append(f"by: no question has the tag {tag!r}{there}.")
