@@ -101,6 +101,13 @@ def test_reports_on_little_data_keep_it_too(report_schema: dict[str, Any], datas
         assert faults(report, report_schema, report_schema) == []
 
 
+def test_a_report_with_slices_keeps_it_too(report_schema: dict[str, Any]) -> None:
+    rows = [{"id": str(i), "retrieved_ids": ["a"], "relevance": {"a": 1}, "tags": {"t": i // 10}} for i in range(24)]
+    report = RAGEvaluator(by=["t"]).evaluate(queries=rows)
+    assert [len(report["slices"][part]) for part in ("slices", "pooled", "small")] == [2, 1, 1]
+    assert faults(report, report_schema, report_schema) == []
+
+
 def test_a_value_outside_its_range_breaks_it(report_schema: dict[str, Any]) -> None:
     report = RAGEvaluator().evaluate_path(SAMPLE)
     report["retrieval"]["summary"]["recall_at_k"] = 1.5

@@ -44,8 +44,9 @@ def report_schema(rows: Rows = ROWS) -> Schema:
         "diagnosis": _diagnosis(),
         "root_causes": _root_causes(),
         "scorecard": _scorecard(),
+        "slices": _slices(),
     }
-    required = [key for key in parts if key != "queries"]
+    required = [key for key in parts if key not in ("queries", "slices")]
     return {"$schema": DIALECT, "title": "A report of rag-titan", **_object(parts, required)}
 
 
@@ -161,3 +162,33 @@ def _scorecard() -> Schema:
             "gates": _list_of(_object(gate)),
         }
     )
+
+
+def _slices() -> Schema:
+    value: Schema = {**TEXT, "description": "the value of the tag as text; null: the questions without the tag"}
+    name = {"tag": {"type": "string"}}
+    scores: Schema = {
+        "n": {**COUNT, "description": "questions"},
+        "score": SCORE,
+        "coverage": _or_null(SHARE),
+        "failed": _or_null(COUNT),
+        "failed_share": _or_null(SHARE),
+    }
+    part = _object({"summary": _map_of(NUMBER), "detail": _map_of(_object({"n": COUNT, "ci95": _ends()}))})
+    stages = {"stages": {**_or_null(_map_of(_or_null(part))), "description": "null in a pool of too few questions"}}
+    pooled: Schema = {**_or_null(COUNT), "description": "how many slices; null: too many to be kept apart"}
+    return _object(
+        {
+            "by": _list_of({"type": "string"}),
+            "minimum": {**COUNT, "description": "the least questions of a slice that is reported"},
+            "most": {**COUNT, "description": "the most slices that are reported"},
+            "whole": {**_object(scores), "description": "all questions, by the same metrics as the slices"},
+            "slices": {**_list_of(_object({**name, "value": value, **scores, **stages})), "description": "worst first"},
+            "pooled": _list_of(_object({**name, "slices": pooled, **scores, **stages})),
+            "small": _list_of(_object({**name, "value": value, "n": COUNT})),
+        }
+    )
+
+
+def _ends() -> Schema:
+    return {"type": ["array", "null"], "items": {"type": "number"}, "description": "95 % interval of a mean"}
