@@ -55,6 +55,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "bm25s": ("rag_titan.pipeline.stores.bm25",),
     "apsw": ("rag_titan.pipeline.stores.sqlite",),
     "sqlite_vec": ("rag_titan.pipeline.stores.sqlite",),
+    "jinja2": (f"{FACE}.reports.html",),
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
 }

@@ -15,6 +15,7 @@ _INVISIBLE = re.compile(
 _UNSHOWABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )  # controls, bidi, lone surrogates
+_HIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKUP = str.maketrans(
     {
         "&": "&amp;",
@@ -40,6 +41,16 @@ def shown(text: object, longest: int = LONGEST) -> str:
     if len(line) > longest:
         line = line[: longest - 1].rstrip() + "…"
     return line or "(empty)"
+
+
+def visible(text: str) -> str:
+    """The text with a sign in the place of each character that nobody may see: controls, changes of the writing
+    direction, lone surrogates. Its length, its line ends and tabs stay.
+
+    >>> visible("one\\ntwo\\x00\\u202e")
+    'one\\ntwo��'
+    """
+    return _HIDDEN.sub("\ufffd", text)
 
 
 def cell(text: object, longest: int = LONGEST) -> str:

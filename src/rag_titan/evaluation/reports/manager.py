@@ -15,6 +15,7 @@ from rag_titan.evaluation.catalogue import Rows, stage_names
 from rag_titan.evaluation.reports import compare
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry, Report
 from rag_titan.evaluation.reports.failures import failed_queries
+from rag_titan.evaluation.reports.html import html
 from rag_titan.evaluation.reports.markdown import markdown
 from rag_titan.evaluation.writing import PathLike, write
 
@@ -45,6 +46,20 @@ class ReportManager:
         `comparison` is what `compare` found against a baseline; it gets a section of its own.
         """
         write(path, markdown(report, comparison, rows=self.rows))
+
+    def save_html(
+        self,
+        report: Report,
+        path: PathLike,
+        comparison: Mapping[str, Any] | None = None,
+        explorer: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the report as one HTML page that needs no network, atomically; parent folders are made.
+
+        `comparison` is what `compare` found against a baseline; `explorer` the rows of the query explorer where the
+        report does not hold them (any more). Raises SettingsError where the file cannot be written.
+        """
+        write(path, html(report, comparison, explorer=explorer, rows=self.rows))
 
     def load_json(self, path: PathLike) -> dict[str, Any]:
         """The report in a file; raises DatasetError where there is none, with what is there instead."""

@@ -150,6 +150,15 @@ def is_time(key: str) -> bool:
     return _TIME.match(key) is not None
 
 
+def without_quantile(title: str) -> str:
+    """The name of a time without the percentile.
+
+    >>> without_quantile("Search P95 Latency")
+    'Search Latency'
+    """
+    return _TITLE.sub("", title)
+
+
 def time_parts(report: Report, rows: Rows) -> list[dict[str, Any]]:
     """[{"title", "stage", "p50", "p95", "p99", "n"}], the parts of a request that were timed, in milliseconds; what is
     not known is absent."""
@@ -160,7 +169,7 @@ def time_parts(report: Report, rows: Rows) -> list[dict[str, Any]]:
             continue
         part = parts.setdefault(
             (str(row.stage), found["before"] + found["after"]),
-            {"title": _TITLE.sub("", row.title), "stage": str(row.stage)},
+            {"title": without_quantile(row.title), "stage": str(row.stage)},
         )
         part[found["quantile"]] = value
         part["n"] = ((report[row.stage].get("detail") or {}).get(row.key) or {}).get("n")

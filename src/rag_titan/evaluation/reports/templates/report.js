@@ -1,0 +1,349 @@
+"use strict";
+(function () {
+  const PAGE = 50;
+  const byId = (id) => document.getElementById(id);
+
+  /* Every text of the data becomes a text node, here and nowhere else. */
+  function element(name, options, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(options || {})) {
+      if (value === true) made.setAttribute(key, "");
+      else if (value !== null && value !== undefined && value !== false) made.setAttribute(key, String(value));
+    }
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  function drawn(name, attributes) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes || {})) made.setAttribute(key, String(value));
+    return made;
+  }
+
+  /* The theme: that of the system until somebody chooses; remembered where the browser lets a file remember. */
+  function startTheme() {
+    const root = document.documentElement;
+    const button = byId("theme");
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+    const say = () => { button.textContent = dark() ? "Light" : "Dark"; button.setAttribute("aria-label", "Switch to the " + (dark() ? "light" : "dark") + " theme"); };
+    try { const kept = localStorage.getItem("rag-titan-theme"); if (kept === "dark" || kept === "light") root.dataset.theme = kept; } catch (error) { /* not allowed here */ }
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      root.dataset.theme = dark() ? "light" : "dark";
+      try { localStorage.setItem("rag-titan-theme", root.dataset.theme); } catch (error) { /* not allowed here */ }
+      say();
+    });
+    system.addEventListener("change", say);
+    say();
+  }
+
+  /* What the page prints with everything open, it closes again. */
+  function startPrinting() {
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = [...document.querySelectorAll("details:not(.how):not([open])")].filter((d) => !d.closest("#explorer"));
+      for (const details of opened) details.open = true;
+    });
+    addEventListener("afterprint", () => { for (const details of opened) details.open = false; opened = []; });
+  }
+
+  /* The data: the index is read at once, the lines of the rest only when they are needed. */
+  function readData() {
+    const lines = (id) => { const text = byId(id).textContent; return text ? text.split("\n") : []; };
+    const index = JSON.parse(byId("data-index").textContent);
+    const rows = lines("data-pages");
+    const chunks = lines("data-chunks");
+    let columns = null;
+    const hay = [];
+    const places = new Map();
+    index.ids.forEach((id, i) => { if (!places.has(id)) places.set(id, i); });
+    return {
+      index,
+      places,
+      size: index.ids.length,
+      blocks: (i) => JSON.parse(rows[i]),
+      chunk: (reference) => (typeof reference === "number" ? JSON.parse(chunks[reference]) : { id: reference, text: null, document: null, cut: false }),
+      columns: () => (columns = columns || lines("data-values").map((line) => JSON.parse(line))),
+      haystack(i) {
+        if (hay[i] === undefined) hay[i] = (index.ids[i] + "\n" + index.heads[i] + "\n" + words(JSON.parse(rows[i]))).toLowerCase();
+        return hay[i];
+      },
+      address: (i) => (places.get(index.ids[i]) === i ? "#q=" + encodeURIComponent(index.ids[i]) : "#n=" + i),
+    };
+  }
+
+  function words(blocks) {
+    const found = [];
+    for (const block of blocks) {
+      if (block.kind === "text") found.push(block.runs.map((run) => run[0]).join(""));
+      if (block.kind === "list") for (const item of block.items) found.push(item[1]);
+    }
+    return found.join("\n");
+  }
+
+  /* The parts of a question's page, one function a kind of block. */
+  function runs(pairs) {
+    return pairs.map(([text, mark]) => (mark ? element("mark", { class: mark, title: MARKS[mark] }, text) : text));
+  }
+
+  const MARKS = { number: "a number that the context lacks", citation: "a citation outside the context", gold: "evidence" };
+
+  function marked(text, places) {
+    const found = [];
+    let at = 0;
+    for (const [start, end] of places) {
+      const first = Math.max(at, start);
+      const last = Math.min(end, text.length);
+      if (first >= last) continue;
+      if (first > at) found.push([text.slice(at, first), ""]);
+      found.push([text.slice(first, last), "gold"]);
+      at = last;
+    }
+    if (at < text.length) found.push([text.slice(at), ""]);
+    return element("div", { class: "text", dir: "auto" }, ...runs(found));
+  }
+
+  function chunkText(chunk, places) {
+    if (chunk.text === null) return element("p", { class: "note" }, "The text of this chunk is not in the report.");
+    const box = element("div", { class: "opened" });
+    const about = [chunk.document === null ? null : "document " + chunk.document, chunk.cut ? "cut around the evidence" : null].filter(Boolean);
+    if (about.length) box.append(element("p", { class: "caption", dir: "auto" }, about.join("; ")));
+    box.append(marked(chunk.text, places || []));
+    return box;
+  }
+
+  function shorten(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }
+
+  /* A chunk's name that opens to its text. */
+  function opening(data, reference, mark, note, marks) {
+    const chunk = data.chunk(reference);
+    const names = [element("bdi", {}, shorten(chunk.id, 80))];
+    if (mark) names.push(" ", element("b", { class: "tag" }, mark === "gold" ? "evidence" : "part of it"));
+    if (note) names.push(" ", element("small", {}, note));
+    if (chunk.text === null) return names;
+    const details = element("details", {}, element("summary", {}, ...names));
+    details.addEventListener("toggle", () => {
+      if (details.open && details.children.length === 1) details.append(chunkText(chunk, marks.get(reference)));
+    });
+    return [details];
+  }
+
+  const DRAW = {
+    text: (block) => [element("div", { class: block.title === "Question" ? "text question" : "text", dir: "auto" }, ...runs(block.runs)), legend(block.runs)],
+    list: (block) => [element("ul", { class: block.items.length === 1 ? "items one" : "items" }, ...block.items.map(([mark, text]) => {
+      const word = mark === "found" || mark === "missing" ? element("b", { class: "tag" }, mark) : null;
+      return element("li", { class: mark, dir: "auto" }, word, word ? " " : null, text);
+    }))],
+    chunks: (block, data) => block.items.map((item) => {
+      const chunk = data.chunk(item.chunk);
+      return element("div", { class: "chunk" }, element("p", { class: "caption" }, element("bdi", {}, shorten(chunk.id, 160)), ": " + item.note), chunkText(chunk, item.places));
+    }),
+    columns: (block, data, marks) => [element("div", { class: "columns" }, ...block.columns.map((column) => element("div", {}, element("h5", {}, column.title), ranking(column, data, marks))))],
+    budget: (block, data, marks) => [element("p", {}, block.says), budgetBar(block), element("ol", { class: "context" }, ...block.parts.map(([reference, tokens, mark]) => {
+      return element("li", { class: mark }, ...opening(data, reference, mark, tokens === null ? "" : tokens.toLocaleString("en") + " tokens", marks));
+    }))],
+  };
+
+  function legend(pairs) {
+    const kinds = [...new Set(pairs.map((pair) => pair[1]).filter(Boolean))];
+    if (!kinds.length) return null;
+    return element("p", { class: "caption" }, "Marked: ", ...kinds.flatMap((kind, i) => [i ? ", " : "", element("mark", { class: kind }, MARKS[kind] || kind)]), ".");
+  }
+
+  function ranking(column, data, marks) {
+    if (!column.rows.length) return element("p", {}, "Nothing was returned.");
+    return element("ol", {}, ...column.rows.map(([reference, mark, note], i) => {
+      const beyond = column.k !== null && i >= column.k;
+      const line = element("li", { class: [mark, beyond ? "beyond" : "", column.k !== null && i === column.k ? "cut" : ""].join(" ").trim() }, ...opening(data, reference, mark, note, marks));
+      if (beyond && i === column.k) line.setAttribute("aria-label", "below the first " + column.k);
+      return line;
+    }));
+  }
+
+  function budgetBar(block) {
+    const sum = block.parts.reduce((total, part) => total + (part[1] || 0), 0);
+    const most = Math.max(sum, block.used || 0, block.max || 0);
+    if (!(most > 0)) return null;
+    const bar = drawn("svg", { class: "budget", role: "img", "aria-label": block.says });
+    bar.append(drawn("rect", { class: "rail", width: "100%", height: "100%" }));
+    let at = 0;
+    for (const [, tokens, mark] of block.parts) {
+      if (!tokens) continue;
+      bar.append(drawn("rect", { class: mark, x: (100 * at) / most + "%", width: (100 * tokens) / most + "%", height: "100%" }));
+      at += tokens;
+    }
+    if (block.max && block.max < most) bar.append(drawn("line", { x1: (100 * block.max) / most + "%", x2: (100 * block.max) / most + "%", y1: 0, y2: "100%" }));
+    return bar;
+  }
+
+  function valueTable(data, i) {
+    const rows = data.columns().filter((column) => column.codes[i] >= 0);
+    if (!rows.length) return null;
+    const cells = rows.map((column) => element("tr", {}, element("th", { scope: "row" }, column.title, element("small", {}, column.stage)), element("td", { class: "n" }, column.texts[column.codes[i]])));
+    const head = element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Metric"), element("th", { scope: "col", class: "n" }, "Value")));
+    return element("details", {}, element("summary", {}, "All values of this question (" + rows.length + ")"), element("table", {}, head, element("tbody", {}, ...cells)));
+  }
+
+  function show(data, i, pane) {
+    const blocks = data.blocks(i);
+    const marks = new Map();
+    for (const block of blocks) if (block.kind === "chunks") for (const item of block.items) marks.set(item.chunk, item.places);
+    const back = element("p", { class: "leave" }, element("a", { href: "#questions" }, "Back to the list"));
+    const parts = [back, element("h3", {}, element("bdi", {}, shorten(data.index.ids[i], 300))), element("p", { class: "verdict-line" }, data.index.said[i] + ".")];
+    for (const block of blocks) parts.push(element("h4", {}, block.title), ...DRAW[block.kind](block, data, marks));
+    parts.push(valueTable(data, i));
+    pane.replaceChildren(...parts.filter(Boolean));
+  }
+
+  /* The list and its filters. */
+  function startExplorer() {
+    const data = readData();
+    const index = data.index;
+    const form = document.querySelector(".filters");
+    const field = (name) => byId("filter-" + name);
+    const state = { found: [], page: 0, open: -1 };
+    byId("explorer").hidden = false;
+    byId("static").hidden = true;
+
+    function option(value, text) { return element("option", { value }, text); }
+
+    function fillFilters() {
+      index.stages.forEach(([, label], code) => field("lost").append(option(code, label + " (" + index.lost.filter((c) => c === code).length + ")")));
+      index.tags.forEach(([tag, values, codes], t) => {
+        const counts = values.map(() => 0);
+        for (const code of codes) counts[code] += 1;
+        field("slice").append(element("optgroup", { label: shorten(tag, 60) }, ...values.map((value, v) => option(t + ":" + v, shorten(tag, 30) + (value === null ? " is not given" : " = " + shorten(value, 40)) + " (" + counts[v] + ")"))));
+      });
+      field("slice").closest("label").hidden = !index.tags.length;
+      field("lost").closest("label").hidden = !index.stages.length;
+      field("failed").closest("label").hidden = !index.failed.includes(1);
+    }
+
+    /* The titles of the metrics are read when somebody reaches for them. */
+    function fillMetrics() {
+      if (field("metric").options.length > 1) return;
+      const groups = new Map();
+      data.columns().forEach((column, c) => {
+        if (!groups.has(column.stage)) groups.set(column.stage, element("optgroup", { label: column.stage }));
+        groups.get(column.stage).append(option(c, column.title));
+      });
+      field("metric").append(...groups.values());
+    }
+
+    function test() {
+      const text = field("text").value.trim().toLowerCase();
+      const lost = field("lost").value;
+      const slice = field("slice").value;
+      const limit = field("value").value === "" ? NaN : Number(field("value").value);
+      const column = field("metric").value === "" ? null : data.columns()[Number(field("metric").value)];
+      const below = field("side").value === "below";
+      const failed = field("failed").checked;
+      const [t, v] = slice ? slice.split(":").map(Number) : [0, 0];
+      return (i) =>
+        (!failed || index.failed[i] === 1) &&
+        (lost === "" || index.lost[i] === Number(lost)) &&
+        (slice === "" || index.tags[t][2][i] === v) &&
+        (column === null || (column.codes[i] >= 0 && (Number.isNaN(limit) || (below ? column.values[column.codes[i]] < limit : column.values[column.codes[i]] > limit)))) &&
+        (text === "" || data.haystack(i).includes(text));
+    }
+
+    function filter() {
+      const passes = test();
+      state.found = [];
+      for (let i = 0; i < data.size; i += 1) if (passes(i)) state.found.push(i);
+      state.page = 0;
+      list();
+    }
+
+    function entry(i) {
+      const stage = index.lost[i] >= 0 ? index.stages[index.lost[i]][1] : "";
+      const where = index.failed[i] ? (stage ? "failed: " + stage : "failed") : stage ? "lost: " + stage : "";
+      const link = element("a", { href: data.address(i), "data-i": i, "aria-current": i === state.open ? "true" : null },
+        element("bdi", { class: "id" }, shorten(index.ids[i], 80)), where ? element("span", { class: "where" }, where) : null,
+        index.heads[i] ? element("span", { class: "head", dir: "auto" }, index.heads[i]) : null);
+      return element("li", {}, link);
+    }
+
+    function list() {
+      const pages = Math.max(1, Math.ceil(state.found.length / PAGE));
+      const from = state.page * PAGE;
+      byId("list").replaceChildren(...state.found.slice(from, from + PAGE).map(entry));
+      byId("list").scrollTop = 0;
+      byId("count").textContent = state.found.length.toLocaleString("en") + " of " + data.size.toLocaleString("en") + " questions";
+      byId("page").textContent = pages > 1 ? "Page " + (state.page + 1) + " of " + pages : "";
+      byId("previous").disabled = state.page === 0;
+      byId("next").disabled = state.page >= pages - 1;
+      document.querySelector(".pager").hidden = pages === 1;
+    }
+
+    function turn(by) { state.page += by; list(); const first = byId("list").querySelector("a"); if (first) first.focus(); }
+
+    function open(i, focus) {
+      state.open = i;
+      show(data, i, byId("query"));
+      for (const link of byId("list").querySelectorAll("a")) {
+        if (Number(link.dataset.i) === i) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+      if (focus) { byId("query").focus({ preventScroll: true }); if (byId("query").getBoundingClientRect().top < 0 || innerWidth < 736) byId("query").scrollIntoView(); }
+    }
+
+    function follow(focus) {
+      const [key, value] = [location.hash.slice(1, 2), location.hash.slice(3)];
+      if (location.hash[2] !== "=" || (key !== "q" && key !== "n")) return false;
+      let i;
+      try { i = key === "n" ? Number(value) : data.places.get(decodeURIComponent(value)); } catch (error) { return false; }
+      if (!Number.isInteger(i) || i < 0 || i >= data.size) return false;
+      open(i, focus);
+      return true;
+    }
+
+    function preset(link) {
+      form.reset();
+      if (link.dataset.lost !== undefined) field("lost").value = String(index.stages.findIndex((stage) => stage[0] === link.dataset.lost));
+      if (link.dataset.tag !== undefined) {
+        const t = index.tags.findIndex((tag) => tag[0] === link.dataset.tag);
+        const wanted = link.dataset.value === undefined ? null : link.dataset.value;
+        if (t >= 0) field("slice").value = t + ":" + index.tags[t][1].indexOf(wanted);
+      }
+      field("failed").checked = false;
+      filter();
+    }
+
+    function arrows(event) {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const links = [...byId("list").querySelectorAll("a")];
+      const at = links.indexOf(document.activeElement);
+      if (!step || at < 0 || !links[at + step]) return;
+      event.preventDefault();
+      links[at + step].focus();
+    }
+
+    fillFilters();
+    field("failed").checked = index.failed.includes(1);
+    field("failed").defaultChecked = false;
+    let waiting = 0;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
+    form.addEventListener("reset", () => setTimeout(filter, 0));
+    for (const name of ["pointerdown", "focus", "keydown"]) field("metric").addEventListener(name, fillMetrics);
+    field("metric").addEventListener("change", () => {
+      if (field("metric").value !== "") field("side").value = data.columns()[Number(field("metric").value)].down ? "above" : "below";
+    });
+    byId("list").addEventListener("keydown", arrows);
+    byId("previous").addEventListener("click", () => turn(-1));
+    byId("next").addEventListener("click", () => turn(1));
+    addEventListener("hashchange", () => follow(true));
+    document.addEventListener("click", (event) => {
+      const link = event.target instanceof Element ? event.target.closest("a[data-lost], a[data-tag]") : null;
+      if (link) preset(link);
+    });
+    filter();
+    if (!follow(true) && state.found.length && innerWidth >= 736) open(state.found[0], false);
+  }
+
+  startTheme();
+  startPrinting();
+  if (byId("explorer")) startExplorer();
+})();
