@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
-from rag_titan.evaluation.reports import stage_tables
+from rag_titan.evaluation.reports import slice_tables, stage_tables
 from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
@@ -48,9 +48,9 @@ _COUNTED = {"queries": "question", "chunks": "chunk", "documents": "document", "
 def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, rows: Rows | None = None) -> str:
     """The report as Markdown text; `comparison` is what `compare` found against a baseline.
 
-    It holds the scorecard, the gates, where the evidence was lost, the improvement priorities, the root-cause hints,
-    the questions to look at, a table a stage with what is not measured and why, times and warnings. A report that
-    lacks a part (an older one, a single stage) is shown without it.
+    It holds the scorecard, the gates, where the evidence was lost, the slices, the improvement priorities, the
+    root-cause hints, the questions to look at, a table a stage with what is not measured and why, times and warnings. A
+    report that lacks a part (an older one, a single stage) is shown without it.
     """
     view = View(report, ROWS if rows is None else rows)
     parts = [
@@ -59,6 +59,7 @@ def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, row
         view.gates(),
         view.baseline(comparison),
         view.funnel(),
+        slice_tables.tables(report, view.rows),
         view.priorities(),
         view.root_causes(),
         view.questions(),
