@@ -61,7 +61,11 @@ A log with names of its own needs no conversion: `[columns]` in the [config file
 
 Ids are text; a whole number means the same id as its digits. A key that is null counts as not given, an empty list as
 given: `"retrieved_ids": []` is a miss. Keys that are not named here are kept and left alone; one that is nearly the
-name of another is warned about."""
+name of another is warned about.
+
+`tags` say what a question belongs to, as `{"language": "de", "tenant": "acme"}`; a run can be
+[sliced](report.md#slices) by them. The value of a tag is a text, a number, or true or false; the number 3, 3.0 and the
+text "3" are one value. A list is an error."""
 
 TITLES = {
     "Inputs": "The dataset",
