@@ -40,7 +40,7 @@ HOW_TO_READ = (
     "A stage's score is the weighted mean of its measured metrics; coverage is their share in the weight of all. A "
     "stage counts in the overall score with its weight times its coverage.",
     "What is not measured is no zero: it is left out of every score, and named under its stage.",
-    "The score tells how good a run is by one set of weights; where it fails, the questions above tell.",
+    "The score tells how good a run is by one set of weights; where it fails, the questions tell.",
 )
 _COUNTED = {"queries": "question", "chunks": "chunk", "documents": "document", "vectors": "vector"}
 
