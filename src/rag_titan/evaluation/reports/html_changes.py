@@ -11,6 +11,7 @@ from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports import html_figures as figures
 from rag_titan.evaluation.reports.figures import NOTHING, count_text, score_text, share_text
 from rag_titan.evaluation.reports.html_sections import Sections, View, mapping
+from rag_titan.evaluation.reports.slice_tables import REASONS, differences, slice_name
 from rag_titan.evaluation.scoring.policy import default_weight
 
 _KINDS = (
@@ -153,19 +154,10 @@ def slices(sections: Sections) -> View | None:
     return {
         "by": ", ".join(map(str, found.get("by") or [])),
         "minimum": found.get("minimum"),
+        "whole": _slice(sections, whole) if (whole := mapping(found.get("whole"))) else None,
         "rows": [*rows, *rest],
         "small": [f"{slice_name(entry)} ({count_text(entry.get('n') or 0, 'question')})" for entry in small],
     }
-
-
-def slice_name(entry: Mapping[str, Any]) -> str:
-    """A slice as "tag = value".
-
-    >>> slice_name({"tag": "language", "value": "de"}), slice_name({"tag": "language", "value": None})
-    ('language = de', 'language is not given')
-    """
-    value = entry.get("value")
-    return f"{entry.get('tag')} is not given" if value is None else f"{entry.get('tag')} = {value}"
 
 
 def _slice(sections: Sections, entry: Mapping[str, Any]) -> View:
@@ -180,8 +172,17 @@ def _slice(sections: Sections, entry: Mapping[str, Any]) -> View:
         "coverage": share_text(finite(entry.get("coverage"))),
         "failed": NOTHING if not isinstance(failed, int) else f"{failed:,}",
         "share": share_text(finite(entry.get("failed_share"))),
+        "worse": [_difference(sections, one) for one in differences(sections.report, entry, sections.rows)[:REASONS]],
         "metrics": _slice_metrics(sections, mapping(entry.get("stages")), weighed),
     }
+
+
+def _difference(sections: Sections, one: Mapping[str, Any]) -> str:
+    """A metric that is worse in a slice than in the whole, and whether that is more than noise."""
+    stage, key = one["stage"], one["metric"]
+    here, whole = (sections.value(stage, key, one[name]) for name in ("value", "whole"))
+    sure = {True: ", more than noise", False: ", maybe noise"}.get(one["clear"], "")
+    return f"{sections.name(stage, key)} ({label_of(stage)}): {here}, of all questions {whole}{sure}"
 
 
 def _slice_metrics(sections: Sections, stages: Mapping[str, Any], rows: Sequence[Metric]) -> list[View]:

@@ -123,7 +123,7 @@ class Sections:
         if counts.get("questions"):
             answers = f"{counts.get('wrong', 0):,} wrong, {counts.get('unjudged', 0):,} not judged"
             facts.append(("Answers right", f"{counts.get('right', 0):,} of {counts['questions']:,}", answers))
-        notes = [f"{text}." for text in (str(fix_first(self.report) or ""), evidence_line(self.report) or "") if text]
+        notes = [f"{first}."] if (first := fix_first(self.report)) else []
         if errors := counts.get("errors"):
             notes.append(f"{errors:,} of {count_text(self.asked(), 'question')} got no answer because of an error.")
         if alarms := alarms_text(self.report):
@@ -178,7 +178,7 @@ class Sections:
             "figure": figures.interval(value, ends, low, high) if bounded and figures.ends_of(ends) else None,
             "n": stage_tables.stands_on(row, detail) if row else NOTHING,
             "weight": _plain(metric.get("weight")),
-            "score": score_text(finite(metric.get("score"))),
+            "score": "no target" if metric.get("needs_target") else score_text(finite(metric.get("score"))),
             "formula": row.formula if row else "",
             "advice": row.advice.replace("`", "") if row else "",
         }
@@ -272,7 +272,11 @@ class Sections:
             weighed.sort(key=lambda row: -default_weight(stage, row.key))
             measured = [row for row in weighed if value_of(self.report, stage, row.key) is not None]
             found += [self._distribution(row, [i.get(row.item_key) for i in items]) for row in measured[:DRAWN_A_STAGE]]
-        return [view for view in found if sum(view["figure"].counts)]
+        different: dict[Any, View] = {}  # what two stages measure alike is drawn once
+        for view in found:
+            if sum(view["figure"].counts):
+                different.setdefault((view["title"], view["figure"]), view)
+        return list(different.values())
 
     def _distribution(self, row: Metric, values: Sequence[Any]) -> View:
         numbers = [float(value) if isinstance(value, bool) else value for value in values]
