@@ -8,9 +8,10 @@ in the table of chunks, or its id where that has no text for it. Every text is m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from rag_titan.evaluation.catalogue import label_of, stage_names
@@ -25,7 +26,10 @@ from rag_titan.evaluation.reports.html_sections import Sections, mapping
 STATIC = 50  # failed questions that are read without JavaScript
 HEAD = 140  # characters of a question in the list
 MOST_VALUES = 200  # of a tag, to choose from; one with more names the questions rather than slices
-_UNSAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_UNSAFE = (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029"))
+PIECE = 250  # lines of JSON in one script element; a browser reads many short ones faster than a long one
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode_ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @dataclass(frozen=True)
@@ -91,9 +95,10 @@ class Explorer:
             "texts": bool(self.explorer.get("queries")),
             "static": self.static(),
             "index": encoded(self.index()),
-            "lines": "\n".join(encoded(self.page(i)["blocks"]) for i in range(len(self.rows))),
-            "chunks": "\n".join(encoded(chunk) for chunk in self.pages.table()),
-            "values": "\n".join(encoded(column) for column in self.values()),
+            "piece": PIECE,
+            "pages": list(pieces(self.page(i)["blocks"] for i in range(len(self.rows)))),
+            "chunks": list(pieces(self.pages.table())),
+            "values": list(pieces(self.values())),
         }
 
     def index(self) -> View:
@@ -178,7 +183,20 @@ def _older(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _number(value: Any) -> float | None:
+    if value is None:
+        return None
     return float(value) if isinstance(value, bool) else finite(value)
+
+
+def pieces(values: Iterable[Any]) -> Iterator[str]:
+    """The values as lines of JSON, a few at a time.
+
+    >>> list(pieces([1, [2]]))
+    ['1\\n[2]']
+    """
+    rest = iter(values)
+    while lines := [encoded(value) for value in islice(rest, PIECE)]:
+        yield "\n".join(lines)
 
 
 def encoded(value: Any) -> str:
@@ -187,4 +205,9 @@ def encoded(value: Any) -> str:
     >>> print(encoded({"a": "</script>"}))
     {"a":"\\u003c/script\\u003e"}
     """
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_UNSAFE)
+    text = _encode(value)
+    if not text.isascii() and len(plain := _encode_ascii(value)) < 1.2 * len(text.encode()):
+        text = plain  # a browser holds and reads ASCII at half the cost
+    for sign, escaped in _UNSAFE:  # a hundred times as fast as a translation of each character
+        text = text.replace(sign, escaped)
+    return text

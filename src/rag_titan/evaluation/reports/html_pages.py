@@ -74,7 +74,8 @@ class Pages:
 
     def reference(self, name: Any) -> int | str:
         """A chunk as its number, or as its id where the table does not have it."""
-        return self.numbers.get(str(name), visible(str(name)))
+        number = self.numbers.get(str(name))
+        return visible(str(name)) if number is None else number
 
     def _in_chunks(self, row: Mapping[str, Any]) -> View | None:
         """The chunks that hold evidence, with the places of it in UTF-16 units, as JavaScript counts."""
@@ -98,24 +99,30 @@ class Pages:
         columns = []
         if isinstance(before, list):
             title = "Search, before reranking" if isinstance(after, list) else "Search"
-            columns.append(self._column(title, before, holders, None if isinstance(after, list) else self.k, {}))
+            columns.append(self._column(title, before, holders, None if isinstance(after, list) else self.k))
         if isinstance(after, list):
-            ranks = {str(item["id"]): rank for rank, item in enumerate(before or [], start=1)}
-            columns.append(self._column("After reranking", after, holders, self.k, ranks))
+            columns.append(self._column("After reranking", after, holders, self.k, moved=isinstance(before, list)))
         return {"kind": "columns", "title": "Rankings", "columns": columns} if columns else None
 
     def _column(
-        self, title: str, items: Sequence[Any], holders: Mapping[str, str], k: int | None, ranks: Mapping[str, int]
+        self, title: str, items: Sequence[Any], holders: Mapping[str, str], k: int | None, moved: bool = False
     ) -> View:
-        rows = []
-        for item in items:
-            name, grade, score = str(item["id"]), finite(item.get("grade")), finite(item.get("score"))
-            mark = GOLD if grade is not None and grade > 0 else holders.get(name, "")
-            notes = [f"grade {grade:g}"] if grade else []
-            notes += [f"score {score:.4g}"] if score is not None else []
-            notes += [f"from rank {ranks[name]}"] if name in ranks else []
-            rows.append([self.reference(name), mark, ", ".join(notes)])
-        return {"title": title, "k": k, "rows": rows}
+        chunks, scores = [], []
+        marks: dict[int, str] = {}
+        notes: dict[int, str] = {}
+        for i, item in enumerate(items):
+            name, grade = str(item["id"]), item.get("grade")
+            chunks.append(self.reference(name))
+            score = None if item.get("score") is None else finite(item["score"])
+            scores.append("" if score is None else f"{score:.4g}")
+            if name in holders:
+                marks[i] = holders[name]
+            if grade is not None and (number := finite(grade)):
+                notes[i] = f"grade {number:g}"
+                marks[i] = GOLD if number > 0 else marks.get(i, "")
+        scores = scores if any(scores) else []
+        column = {"title": title, "k": k, "chunks": chunks, "moved": moved}
+        return {**column, "marks": marks, "notes": notes, "scores": scores}
 
     def _context(self, row: Mapping[str, Any]) -> View | None:
         """The context in its order, with the tokens that each chunk takes."""

@@ -50,10 +50,17 @@
 
   /* The data: the index is read at once, the lines of the rest only when they are needed. */
   function readData() {
-    const lines = (id) => { const text = byId(id).textContent; return text ? text.split("\n") : []; };
+    const size = Number(byId("explorer").dataset.piece);
+    function reader(name) {
+      const pieces = [...document.querySelectorAll("script.data-" + name)];
+      const cut = [];
+      const lines = (p) => (cut[p] = cut[p] || pieces[p].textContent.split("\n"));
+      return { line: (i) => JSON.parse(lines(Math.floor(i / size))[i % size]), all: () => pieces.flatMap((_, p) => lines(p)).map((line) => JSON.parse(line)) };
+    }
     const index = JSON.parse(byId("data-index").textContent);
-    const rows = lines("data-pages");
-    const chunks = lines("data-chunks");
+    const pages = reader("pages");
+    const chunks = reader("chunks");
+    const values = reader("values");
     let columns = null;
     const hay = [];
     const places = new Map();
@@ -62,11 +69,11 @@
       index,
       places,
       size: index.ids.length,
-      blocks: (i) => JSON.parse(rows[i]),
-      chunk: (reference) => (typeof reference === "number" ? JSON.parse(chunks[reference]) : { id: reference, text: null, document: null, cut: false }),
-      columns: () => (columns = columns || lines("data-values").map((line) => JSON.parse(line))),
+      blocks: pages.line,
+      chunk: (reference) => (typeof reference === "number" ? chunks.line(reference) : { id: reference, text: null, document: null, cut: false }),
+      columns: () => (columns = columns || values.all()),
       haystack(i) {
-        if (hay[i] === undefined) hay[i] = (index.ids[i] + "\n" + index.heads[i] + "\n" + words(JSON.parse(rows[i]))).toLowerCase();
+        if (hay[i] === undefined) hay[i] = (index.ids[i] + "\n" + index.heads[i] + "\n" + words(pages.line(i))).toLowerCase();
         return hay[i];
       },
       address: (i) => (places.get(index.ids[i]) === i ? "#q=" + encodeURIComponent(index.ids[i]) : "#n=" + i),
@@ -139,7 +146,7 @@
       const chunk = data.chunk(item.chunk);
       return element("div", { class: "chunk" }, element("p", { class: "caption" }, element("bdi", {}, shorten(chunk.id, 160)), ": " + item.note), chunkText(chunk, item.places));
     }),
-    columns: (block, data, marks) => [element("div", { class: "columns" }, ...block.columns.map((column) => element("div", {}, element("h5", {}, column.title), ranking(column, data, marks))))],
+    columns: (block, data, marks) => [element("div", { class: "columns" }, ...block.columns.map((column) => element("div", {}, element("h5", {}, column.title), ranking(column, column.moved ? block.columns[0].chunks : [], data, marks))))],
     budget: (block, data, marks) => [element("p", {}, block.says), budgetBar(block), element("ol", { class: "context" }, ...block.parts.map(([reference, tokens, mark]) => {
       return element("li", { class: mark }, ...opening(data, reference, mark, tokens === null ? "" : tokens.toLocaleString("en") + " tokens", marks));
     }))],
@@ -151,9 +158,13 @@
     return element("p", { class: "caption" }, "Marked: ", ...kinds.flatMap((kind, i) => [i ? ", " : "", element("mark", { class: kind }, MARKS[kind] || kind)]), ".");
   }
 
-  function ranking(column, data, marks) {
-    if (!column.rows.length) return element("p", {}, "Nothing was returned.");
-    return element("ol", {}, ...column.rows.map(([reference, mark, note], i) => {
+  function ranking(column, before, data, marks) {
+    if (!column.chunks.length) return element("p", {}, "Nothing was returned.");
+    return element("ol", {}, ...column.chunks.map((reference, i) => {
+      const mark = column.marks[i] || "";
+      const was = before.indexOf(reference);
+      const score = column.scores[i] ? "score " + column.scores[i] : "";
+      const note = [column.notes[i], score, was >= 0 && was !== i ? "from rank " + (was + 1) : ""].filter(Boolean).join(", ");
       const beyond = column.k !== null && i >= column.k;
       const line = element("li", { class: [mark, beyond ? "beyond" : "", column.k !== null && i === column.k ? "cut" : ""].join(" ").trim() }, ...opening(data, reference, mark, note, marks));
       if (beyond && i === column.k) line.setAttribute("aria-label", "below the first " + column.k);
