@@ -22,6 +22,7 @@ from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.parquet import QueryWriter
 from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.read import open_dataset
+from rag_titan.evaluation.data.redaction import Redaction
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
@@ -209,7 +210,7 @@ class _Run:
             vector_queries=frozenset(() if self.vectors is None else self.vectors.query_ids),
             by=evaluator.by,
             explorer=evaluator.explorer,
-            redact=evaluator.redact,
+            redaction=Redaction.from_environment() if evaluator.redact else None,
         )
 
     def done(self, parts: Iterable[Partial], progress: Progress | None) -> dict[str, Any]:
@@ -256,7 +257,7 @@ class _Run:
         if self.plan.by:
             report["slices"] = self.partial.slices.report(self.plan.by, self.plan.rows, self.evaluator.scorer)
         if self.plan.explorer:
-            report["explorer"] = self.partial.explorer.report()
+            report["explorer"] = self.partial.explorer.report(self.plan.corpus, self.plan.redaction)
         return {str(key): value for key, value in report.items()}
 
     def _add_chunking(self) -> None:

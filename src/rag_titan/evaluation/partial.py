@@ -22,6 +22,7 @@ from rag_titan.evaluation.data.gathering import gathered
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.data.redaction import Redaction
 from rag_titan.evaluation.data.tables import QueryTable, Settings
 from rag_titan.evaluation.diagnosis.correctness import F1_ENOUGH, Correctness
 from rag_titan.evaluation.diagnosis.explorer import ExplorerRows
@@ -70,7 +71,7 @@ class Plan:
     f1_enough          the F1 from which a short answer is right
     by                 the tags by whose values the run is sliced
     explorer           how many questions the explorer holds, 0 for none
-    redact             no text of a record may come out, but its length and a hash
+    redaction          what stands in the place of the texts of the data, where these may not come out
     """
 
     settings: Settings
@@ -83,7 +84,7 @@ class Plan:
     f1_enough: float = F1_ENOUGH
     by: tuple[str, ...] = ()
     explorer: int = 0
-    redact: bool = False
+    redaction: Redaction | None = None
 
 
 @dataclass
@@ -182,7 +183,7 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         present = {stage: QUERY_STAGES[stage].given(table) for stage in measured}
         partial.slices = SliceTallies.of(verdicts, measured, plan.rows, present, plan.by)
     if plan.explorer:
-        partial.explorer = ExplorerRows.of(verdicts, measured, plan.explorer, plan.redact)
+        partial.explorer = ExplorerRows.of(verdicts, measured, plan.rows, plan.explorer)
     _count_given(partial, table, plan)
     _count_gold(partial, table, plan)
     partial.asked = query_fingerprint(table.ids, table.column("question"))
@@ -226,7 +227,8 @@ def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable, plan: P
 
 
 def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> Verdicts:
-    verdicts = Verdicts(Funnel(table, plan.indexed), Correctness(generation.GenerationInputs(table), plan.f1_enough))
+    answers = Correctness(generation.GenerationInputs(table), plan.f1_enough)
+    verdicts = Verdicts(Funnel(table, plan.indexed), answers, plan.redaction)
     partial.tally = VerdictTally.of(verdicts)
     if plan.keep_rows:
         partial.verdicts = verdicts.rows(reasons(verdicts))

@@ -12,6 +12,14 @@ from functools import cache
 from typing import NamedTuple
 
 
+class Marker(NamedTuple):
+    """A citation marker at the characters [start, end) of an answer, and the ids that it cites."""
+
+    start: int
+    end: int
+    ids: list[str]
+
+
 class Cited(NamedTuple):
     """An answer without its markers, and the ids that they cite in order; None where the answer has no marker."""
 
@@ -35,20 +43,25 @@ def read_markers(answer: str, context_ids: Sequence[str] | None, known: Collecti
     >>> read_markers("In [2020] it rose [7].", ["c2"])  # the context has one chunk
     Cited(text='In [2020] it rose [7].', ids=None)
     """
-    if "[" not in answer:
+    found = markers_of(answer, context_ids, known)
+    if not found:
         return Cited(answer, None)
+    edges = [0, *(edge for marker in found for edge in marker[:2]), len(answer)]
+    text = " ".join(answer[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return Cited(text, [name for marker in found for name in marker.ids])
+
+
+def markers_of(answer: str, context_ids: Sequence[str] | None, known: Collection[str] = ()) -> list[Marker]:
+    """The citation markers of an answer, in order.
+
+    >>> markers_of("25 days [1], see [note].", ["c2"])
+    [Marker(start=8, end=11, ids=['c2'])]
+    """
+    if "[" not in answer:
+        return []
     context = context_ids or ()
-    ids: list[str] = []
-
-    def replaced(match: re.Match[str]) -> str:
-        cited = _resolved(match[1], context, known)
-        if cited is None:
-            return match[0]
-        ids.extend(cited)
-        return " "
-
-    text = _brackets().sub(replaced, answer)
-    return Cited(text, ids or None)
+    found = ((match.span(), _resolved(match[1], context, known)) for match in _brackets().finditer(answer))
+    return [Marker(*span, ids) for span, ids in found if ids is not None]
 
 
 def _resolved(inside: str, context: Sequence[str], known: Collection[str]) -> list[str] | None:

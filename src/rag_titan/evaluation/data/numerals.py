@@ -14,6 +14,7 @@ from functools import cache, partial
 import numpy as np
 
 from rag_titan.evaluation.conventions import Tokenizer
+from rag_titan.evaluation.data.edits import Edits
 from rag_titan.evaluation.data.tokens import Split, normal, token_spans
 from rag_titan.evaluation.measures.ragged import Ints
 
@@ -45,9 +46,11 @@ def join_percent(text: str) -> str:
     >>> join_percent("20 % of 5")
     '20% of 5'
     """
-    if " %" not in text and (text.isascii() or not any(f" {sign}" in text for sign in _PERCENT)):
-        return text
-    return _loose_percent().sub("", text)
+    return _loose_percent().sub("", text) if _may_have_loose_percent(text) else text
+
+
+def _may_have_loose_percent(text: str) -> bool:
+    return " %" in text or not (text.isascii() or not any(f" {sign}" in text for sign in _PERCENT))
 
 
 def readings(digits: str) -> tuple[str, ...]:
@@ -112,6 +115,20 @@ def written(text: str) -> list[str]:
     ['-5', '1,000', '2.5%']
     """
     return [m[0] for m in _number().finditer(text)]
+
+
+def number_spans(text: str) -> list[Span]:
+    """The characters [start, end) of the numbers that `join_percent` of the text has, in the text itself.
+
+    >>> text = "20 % of 5"
+    >>> [text[start:end] for start, end in number_spans(text)]
+    ['20 %', '5']
+    """
+    found = np.array([m.span() for m in _number().finditer(join_percent(text))], dtype=np.int64).reshape(-1, 2)
+    loose = _loose_percent().finditer(text) if _may_have_loose_percent(text) else ()
+    edits = Edits.of([m.span() for m in loose], kept=0)
+    starts, ends = edits.original(found[:, 0]), edits.original(found[:, 1] - 1) + 1
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def fact_tokens(text: str, reading: int = 0, tokenizer: str | Tokenizer = "unicode") -> list[str]:

@@ -104,13 +104,15 @@ class Spans:
         for i in np.flatnonzero(known).tolist():
             text = texts[i]
             if text is not None:
-                complete[i] = self._stands_in(i, normal_text(text))
+                complete[i] = all(self.stand_in(i, text))
         return complete
 
-    def _stands_in(self, i: int, text: str) -> bool:
+    def stand_in(self, i: int, text: str) -> list[bool]:
+        """For each evidence item of owner i: do its words, or those of one of its options, stand in the text?"""
         evidence, first, last = self.evidence, int(self.evidence.items[i]), int(self.evidence.items[i + 1])
         options = (evidence.texts[evidence.options[j] : evidence.options[j + 1]] for j in range(first, last))
-        return all(any(normal_text(words or "") in text for words in some) for some in options)
+        normal = normal_text(text)
+        return [any(normal_text(words or "") in normal for words in some) for some in options]
 
     def unclear(self, lists: Ragged) -> Mask:
         """(total,) True for an element of a list that cannot be judged: unknown, or without a place or a text."""

@@ -16,15 +16,20 @@ QUOTED = 80
 def reasons(verdicts: Verdicts) -> list[list[str]]:
     """For each of n queries its evidence; empty for a query that lost nothing and is not wrong."""
     why: list[list[str]] = [[] for _ in verdicts.correct]
-    lost_at = verdicts.lost_at
-    for i in np.flatnonzero((lost_at >= 0) | verdicts.failed).tolist():
-        place = PLACES[lost_at[i]] if lost_at[i] >= 0 else None
-        if place in _EXPLAIN:
-            why[i] += _EXPLAIN[place](verdicts, i)
-        if place == Stage.GENERATION or (place is None and verdicts.correct[i] == 0):
-            why[i] += _answer(verdicts, i)
-        if place is None and verdicts.correct[i] == 0:
-            why[i].append("without gold labels nothing says where it went wrong")
+    for i in np.flatnonzero((verdicts.lost_at >= 0) | verdicts.failed).tolist():
+        why[i] = reasons_of(verdicts, i)
+    return why
+
+
+def reasons_of(verdicts: Verdicts, i: int) -> list[str]:
+    """The evidence of query i; empty if it lost nothing and is not wrong."""
+    lost, wrong = verdicts.lost_at[i], verdicts.correct[i] == 0
+    place = PLACES[lost] if lost >= 0 else None
+    why = _EXPLAIN[place](verdicts, i) if place in _EXPLAIN else []
+    if place == Stage.GENERATION or (place is None and wrong):
+        why = [*why, *_answer(verdicts, i)]
+    if place is None and wrong:
+        why.append("without gold labels nothing says where it went wrong")
     return why
 
 
@@ -36,6 +41,11 @@ def shortened(text: str, size: int = QUOTED) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= size else line[: size - 1].rstrip() + "…"
+
+
+def _said(verdicts: Verdicts, text: str) -> str:
+    """A text of the data as a sentence has it; each passes here, so that none comes out where they are redacted."""
+    return shortened(verdicts.shown(text))
 
 
 def listed(items: list[str]) -> str:
@@ -68,7 +78,8 @@ def _holders(verdicts: Verdicts, item: int) -> list[str]:
 
 def _quote(verdicts: Verdicts, item: int) -> str:
     evidence = verdicts.funnel.table.spans.evidence
-    return f"“{shortened(evidence.texts[evidence.options[item]] or 'a span')}”"
+    text = evidence.texts[evidence.options[item]]
+    return f"“{_said(verdicts, text) if text else 'a span'}”"
 
 
 def _missing_quotes(verdicts: Verdicts, i: int, name: str, ids: Sequence[str], k: int | None = None) -> list[str]:
@@ -149,7 +160,8 @@ def _augmentation(verdicts: Verdicts, i: int) -> list[str]:
 
 
 def _request(verdicts: Verdicts, i: int) -> list[str]:
-    return [f"error: {shortened(verdicts.funnel.table.queries[i].error or 'unknown')}"]
+    error = verdicts.funnel.table.queries[i].error
+    return [f"error: {_said(verdicts, error) if error else 'unknown'}"]
 
 
 def _answer(verdicts: Verdicts, i: int) -> list[str]:
@@ -167,16 +179,26 @@ def _answer(verdicts: Verdicts, i: int) -> list[str]:
         )
     elif rule == "short_reference":
         wanted = query.expected_answer if query.expected_answer is not None else (query.expected_answers or [""])[0]
-        told.append(f"answered “{shortened(query.answer or '')}”, expected “{shortened(wanted)}”")
+        told.append(f"answered “{_said(verdicts, query.answer or '')}”, expected “{_said(verdicts, wanted)}”")
     elif rule == "verified_claims":
-        false = [shortened(claim.text or "a claim") for claim in query.verified_claims or () if not claim.supported]
+        claims = (claim.text for claim in query.verified_claims or () if not claim.supported)
+        false = [_said(verdicts, text) if text else "a claim" for text in claims]
         told += [f"not supported: {listed(false)}"] if false else []
     if rule in ("required_facts", "verified_claims"):
         missing = answers.inputs.missing_facts(i)
-        told += [f"lacks the required fact {listed([f'“{shortened(fact)}”' for fact in missing])}"] if missing else []
+        told += (
+            [f"lacks the required fact {listed([f'“{_said(verdicts, fact)}”' for fact in missing])}"] if missing else []
+        )
     strange = answers.inputs.unsupported_numbers(i)
-    told += [f"not in the context: {listed(strange)}"] if strange else []
+    told += [f"not in the context: {_numbers(verdicts, strange)}"] if strange else []
     return told
+
+
+def _numbers(verdicts: Verdicts, numbers: list[str]) -> str:
+    """The numbers; where texts are redacted how many: the hash of a number would give it away."""
+    if verdicts.redaction is None:
+        return listed(numbers)
+    return f"{len(numbers)} number" + "s" * (len(numbers) != 1)
 
 
 _EXPLAIN: dict[str, Callable[[Verdicts, int], list[str]]] = {

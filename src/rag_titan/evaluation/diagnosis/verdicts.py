@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_titan.evaluation.data.redaction import Redaction
 from rag_titan.evaluation.diagnosis.correctness import Correctness
 from rag_titan.evaluation.diagnosis.funnel import STEPS, Funnel
 from rag_titan.evaluation.metric import Floats, Stage
 
 EXAMPLES = 100
 PLACES: tuple[str, ...] = (*(str(step) for step in STEPS), str(Stage.GENERATION), str(Stage.END_TO_END))
+_RIGHT = {1.0: True, 0.0: False}
 _ANSWER, _REQUEST = len(STEPS), len(STEPS) + 1
 
 
@@ -27,10 +29,17 @@ class Verdicts:
 
     A loss before the answer is counted even when the answer came out right; a question failed when its answer is
     wrong, or when nobody can say and its evidence was lost.
+
+    redaction  what stands in the place of the texts of the data, where these may not come out
     """
 
     funnel: Funnel
     answers: Correctness
+    redaction: Redaction | None = None
+
+    def shown(self, text: str) -> str:
+        """A text of the data as it may come out."""
+        return text if self.redaction is None else self.redaction(text)
 
     @cached_property
     def correct(self) -> Floats:
@@ -74,22 +83,27 @@ class Verdicts:
     def rows(self, why: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """The report's `queries`: one dict a query."""
         table = self.funnel.table
-        right = {1.0: True, 0.0: False}
-        return [
-            {
-                "id": query_id,
-                "lost_at": PLACES[lost] if lost >= 0 else None,
-                "correct": right.get(correct),
-                "correct_by": by,
-                "scenario": scenario,
-                "why": list(reasons),
-                "tags": tags,
-            }
-            for query_id, lost, correct, by, scenario, reasons, tags in zip(
-                table.ids, self.lost_at.tolist(), self.correct.tolist(), self.answers.by, self.scenarios, why,
-                table.column("tags"), strict=True,
-            )
-        ]  # fmt: skip
+        columns = (table.ids, self.lost_at.tolist(), self.correct.tolist(), self.answers.by, self.scenarios, why)
+        return [_row(*cells) for cells in zip(*columns, table.column("tags"), strict=True)]
+
+    def row(self, i: int, why: Sequence[str]) -> dict[str, Any]:
+        """The same of query i."""
+        table, lost, correct = self.funnel.table, int(self.lost_at[i]), float(self.correct[i])
+        return _row(table.ids[i], lost, correct, self.answers.by[i], self.scenarios[i], why, table.column("tags")[i])
+
+
+def _row(
+    query_id: str, lost: int, correct: float, by: str | None, scenario: str | None, why: Sequence[str], tags: Any
+) -> dict[str, Any]:
+    return {
+        "id": query_id,
+        "lost_at": PLACES[lost] if lost >= 0 else None,
+        "correct": _RIGHT.get(correct),
+        "correct_by": by,
+        "scenario": scenario,
+        "why": list(why),
+        "tags": tags,
+    }
 
 
 @dataclass

@@ -92,10 +92,14 @@ class GenerationInputs:
 
     def missing_facts(self, row: int) -> list[str]:
         """The required facts that the answer of one query does not have."""
+        return [fact for fact, there in self.facts_found(row) if not there] if self.table.answers.given[row] else []
+
+    def facts_found(self, row: int) -> list[tuple[str, bool]]:
+        """The required facts of one query, and whether its answer has them; without an answer it has none."""
         places, found = self._facts
-        start, stop = places.offsets[row], places.offsets[row + 1]
         wanted = self.table.column("required_facts")[row] or []
-        return [fact for fact, there in zip(wanted, found[start:stop].tolist(), strict=False) if not there]
+        there = found[places.offsets[row] : places.offsets[row + 1]].tolist() or [False] * len(wanted)
+        return list(zip(wanted, there, strict=True))
 
     @cached_property
     def _cited(self) -> tuple[Ragged, Ragged, Ragged]:
@@ -188,11 +192,15 @@ class GenerationInputs:
 
     def unsupported_numbers(self, row: int) -> list[str]:
         """The numbers in the answer of one query that its context lacks, as they are written, each once."""
+        numbers = written(self.table.answers.coded.texts[row])
+        return list(dict.fromkeys(n for n, lacks in zip(numbers, self.numbers_lacking(row), strict=False) if lacks))
+
+    def numbers_lacking(self, row: int) -> list[bool]:
+        """For each number in the answer of one query whether its context lacks it; nothing where that is not known."""
         if not (self.table.answers.given & self.table.contexts.known)[row]:
             return []
-        _, lacking = self._unsupported(np.array([row]))
-        numbers = written(self.table.answers.coded.texts[row])
-        return list(dict.fromkeys(n for n, lacks in zip(numbers, lacking.tolist(), strict=True) if lacks))
+        lacking: list[bool] = self._unsupported(np.array([row]))[1].tolist()
+        return lacking
 
     def task_success(self) -> Floats:
         return self.table.flags("task_success")
