@@ -1,4 +1,4 @@
-"""Reports with explorer rows, small and made by hand: a question whose evidence the reranker pushed down, and others."""
+"""Small reports with explorer rows, made by hand: a question whose evidence the reranker pushed down, and others."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def right(query: str) -> dict[str, Any]:
     return row(query, of_verdict=fine, tags={"language": "de"}, question="Wie lange?", answer_marks=[], metrics=metrics)
 
 
-def report(rows: Iterable[dict[str, Any]], chunks: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
+def report_of(rows: Iterable[dict[str, Any]], chunks: dict[str, dict[str, Any]] | None = None) -> dict[str, Any]:
     """A report of these rows."""
     rows = list(rows)
     failed = [entry["verdict"] for entry in rows if entry["verdict"]["correct"] is False]
     lost = sum(entry["lost_at"] == "reranking" for entry in failed)
     return {
         "meta": {"k": 2, "rag_titan": "0.1.0", "counts": {"queries": len(rows)}, "conventions": {}},
-        "retrieval": {"summary": {"recall_at_k": 0.75}, "detail": {"recall_at_k": {"n": 2, "of": 2, "ci95": [0.5, 1.0]}}},
+        "retrieval": {"summary": {"recall_at_k": 0.75}, "detail": {}},
         "queries": [entry["verdict"] for entry in rows],
         "diagnosis": {"funnel": [{"stage": "reranking", "lost": lost, "kept": len(rows) - lost}],
                       "counts": {"questions": len(rows), "known": len(rows), "failed": len(failed)}},
