@@ -55,7 +55,9 @@ class RAGEvaluator:
     stages       only these stages are computed; default: all
     by           tags ("language", "tenant") by whose values every query metric is sliced: report["slices"]
     explorer     True, or the most questions, for what the HTML report's explorer shows of them: report["explorer"]
-    redact       texts of the data come out as their length and a hash, wherever the report would show them
+    redact       texts of the data come out as their length and a hash, wherever the report would show them; ids and
+                 tags stay. The hash is made with the key in the environment variable RAG_TITAN_REDACT_KEY, if there is
+                 one
 
     Raises SettingsError for an option that breaks its rule.
 
@@ -311,14 +313,17 @@ class _Run:
             )
 
     def _warnings(self) -> list[str]:
-        skipped = self.dataset.skipped
-        if skipped.count:
-            self.notices.add(
-                f"{skipped.count} records were left out, as each breaks a rule; the first: {skipped.first[0]}"
-            )
+        skipped = self._skipped()
+        if skipped["count"]:
+            first = skipped["first"][0]
+            self.notices.add(f"{skipped['count']} records were left out, as each breaks a rule; the first: {first}")
         for sentence in self.partial.slices.warnings(self.plan.by):
             self.notices.add(sentence)
-        return self.dataset.notices.merge(self.notices).merge(self.partial.notices).texts()
+        return self.dataset.notices.merge(self.notices).merge(self.partial.notices).texts(self.plan.redaction)
+
+    def _skipped(self) -> dict[str, Any]:
+        skipped = self.dataset.skipped
+        return {"count": skipped.count, "first": skipped.told(redacted=self.plan.redaction is not None)}
 
     def _fingerprints(self) -> dict[str, str | None]:
         """What the data are, whatever their order, 16 hexadecimal digits each; None where nothing was given."""
@@ -343,7 +348,7 @@ class _Run:
                 "documents": len(dataset.documents or ()),
                 "vectors": 0 if self.vectors is None else len(self.vectors.ids),
             },
-            "skipped": {"count": dataset.skipped.count, "first": dataset.skipped.first},
+            "skipped": self._skipped(),
             "per_query": None if self.writer is None else str(self.writer.path),
             "created_at": _now(),
         }

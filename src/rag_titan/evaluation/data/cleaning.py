@@ -16,6 +16,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from msgspec import NODEFAULT, UNSET, Meta, Struct
 from msgspec.structs import fields
 
+from rag_titan.evaluation.data.notices import Private
 from rag_titan.evaluation.data.plain import PLAIN, SHOWN, Place, keys_of, plain, quoted, shown, without_surrogates
 from rag_titan.evaluation.data.records import EXACT, GRADE, ID, SLICE
 
@@ -61,8 +62,13 @@ def clean_record(record: type[Struct], value: Any, place: Place) -> Any:
     for key in value.keys() - cleaners_of(record).keys():
         near = near_name(key, cleaners_of(record))
         if near is not None:
-            place.notices.add(NEAR_KEY.format(key=key, near=near), [place.where])
+            place.notices.add(NEAR_KEY.format(key=key, near=near), [place.where], unknown_key(key, near))
     return build(record, kept, place)
+
+
+def unknown_key(key: Any, near: str) -> Private:
+    """The notice about an unknown key without the key."""
+    return Private(NEAR_KEY.replace("{key!r}", "{{text}}").format(near=near), str(key))
 
 
 def clean_fields(record: type[Struct], value: Any, place: Place) -> dict[str, Any]:
@@ -151,7 +157,7 @@ def _encodable(text: str, place: Place) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        place.notices.add(_SURROGATES, [place.where])
+        place.notices.add(_SURROGATES, [place.where], Private(ids=True))  # keys of metadata may be part of a place
         return without_surrogates(text)
     return text
 

@@ -13,7 +13,7 @@ from rag_titan.evaluation.data.columns import Columns
 from rag_titan.evaluation.data.decoding import QUERIES, Intake, RecordDecoder, from_json
 from rag_titan.evaluation.data.frames import records_of
 from rag_titan.evaluation.data.malformed import utf8
-from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.notices import Notices, Private
 from rag_titan.evaluation.data.plain import Place, keys_of, plain
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.sheet_cells import typed_cells
@@ -49,8 +49,8 @@ class ColumnRows:
         decoder = _MappedDecoder(self._source, columns, intake)
         for pairs in self._source.read(intake.notices):
             yield decoder.pairs(pairs)
-        for sentence in decoder.tally.sentences():
-            intake.notices.add(sentence)
+        for sentence, private in decoder.tally.sentences():
+            intake.notices.add(sentence, private=private)
 
 
 def _objects(source: Source) -> Iterator[dict[str, Any]]:
@@ -83,8 +83,8 @@ class PathTally:
                 self._found.add(key)
         return record
 
-    def sentences(self) -> Iterator[str]:
-        """What is to be said when all records were seen."""
+    def sentences(self) -> Iterator[tuple[str, Private]]:
+        """What is to be said when all records were seen, and how where no key of a record may come out."""
         return self._columns.absent(self._found, self._missed)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from rag_titan.errors import SettingsError, nearest
 from rag_titan.evaluation.data.cleaning import cleaners_of, numbers_of
+from rag_titan.evaluation.data.notices import Private
 from rag_titan.evaluation.data.plain import keys_of, plain, quoted
 from rag_titan.evaluation.data.records import Query
 
@@ -280,7 +281,7 @@ class Columns:
             return where
         return f"{record}{start[0]} ({path.text}){inside[start.end() :]}"
 
-    def absent(self, found: set[str], missed: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    def absent(self, found: set[str], missed: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Private]]:
         """A sentence about each path that led nowhere in any record.
 
         found   the keys that had a value somewhere; an empty list may come from a path that is right only by half
@@ -290,7 +291,8 @@ class Columns:
             if key not in found:
                 text = quoted(self.paths[key].text)
                 there = self.paths[key].nearest_keys(example)
-                yield f"columns: {key} was not given, as {text} is in no record; in the first, {there}."
+                said = f"columns: {key} was not given, as {text} is in no record; in the first, {there}."
+                yield said, Private(f"columns: {key} was not given, as its path is in no record.")
 
 
 def _path(value: Any, where: str) -> SourcePath:

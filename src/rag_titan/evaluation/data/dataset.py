@@ -220,7 +220,7 @@ def _each(rows: Rows[T], intake: Intake) -> Iterator[tuple[int, T]]:
 def _refuse(error: DatasetError, intake: Intake) -> None:
     if not intake.skip:
         raise error
-    intake.skipped.add(str(error))
+    intake.skipped.add(str(error), error.where)
 
 
 def _rows(kind: RecordKind[T], value: Any, name: str, example: str) -> Rows[T]:

@@ -16,7 +16,15 @@ from msgspec.json import Decoder
 from msgspec.json import decode as decode_json
 
 from rag_titan.errors import DatasetError
-from rag_titan.evaluation.data.cleaning import NEAR_KEY, build, clean_anything, clean_fields, cleaners_of, near_name
+from rag_titan.evaluation.data.cleaning import (
+    NEAR_KEY,
+    build,
+    clean_anything,
+    clean_fields,
+    cleaners_of,
+    near_name,
+    unknown_key,
+)
 from rag_titan.evaluation.data.malformed import not_json, utf8
 from rag_titan.evaluation.data.notices import Notices, Skipped
 from rag_titan.evaluation.data.plain import Place, plain, shown
@@ -126,7 +134,7 @@ class RecordDecoder(Generic[T]):
             error = broken
         if not self.intake.skip:
             raise error from None
-        self.intake.skipped.add(str(error))
+        self.intake.skipped.add(str(error), place.where)
         return None
 
     def _from_json(self, raw: bytes | Raw, place: Place) -> Any:
@@ -200,7 +208,7 @@ class RecordDecoder(Generic[T]):
         for key, near in self._near.items():
             attribute = self._attributes[key]
             ids = [str(getattr(r, "id", None)) for r in records if getattr(r, attribute, UNSET) is not UNSET]
-            self.intake.notices.add(NEAR_KEY.format(key=key, near=near), ids)
+            self.intake.notices.add(NEAR_KEY.format(key=key, near=near), ids, unknown_key(key, near))
         if not self._forbid:
             self.intake.notices.add(f"more than {MOST_EXTRAS} different unknown keys; the further ones were not read.")
         if not self._keep:

@@ -198,7 +198,8 @@ class _Ids:
         if self._intake.skip:
             again = self._seen.add(text_hashes(ids))
             for i in np.flatnonzero(again).tolist():
-                self._intake.skipped.add(str(_duplicate(self._naming, ids[i], numbers[i])))
+                error = _duplicate(self._naming, ids[i], numbers[i])
+                self._intake.skipped.add(str(error), self._naming.where(numbers[i]))
             return [query for query, repeats in zip(queries, again.tolist(), strict=True) if not repeats]
         if len(set(ids)) < len(ids):
             first: dict[str, int] = {}
@@ -233,7 +234,7 @@ def _agreeing(
         if error is not None:
             if not intake.skip:
                 raise error
-            intake.skipped.add(str(error))
+            intake.skipped.add(str(error), naming.where(numbers[i]))
             wrong.add(i)
     if not wrong:
         return numbers, queries

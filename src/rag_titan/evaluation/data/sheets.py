@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from rag_titan.errors import DatasetError, MissingExtraError
 from rag_titan.evaluation.data.files import File
-from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.notices import Notices, Private
 from rag_titan.evaluation.data.plain import quoted
 
 SHEETS = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm")
@@ -159,7 +159,7 @@ def _named(
         beyond = [cell for i, cell in filled if i >= len(names)]
         if beyond:
             sentence = f"{where}: cells beyond the last name of the first row were not read: row {{ids}}."
-            notices.add(sentence, [f"{number} ({', '.join(map(quoted, beyond[:3]))})"])
+            notices.add(sentence, [f"{number} ({', '.join(map(quoted, beyond[:3]))})"], Private(ids=True))
         if even and len(row) < len(names):
             sentence = f"{where}: rows have fewer cells than the first row; what they lack is not given: row {{ids}}."
             notices.add(sentence, [str(number)])
@@ -184,7 +184,9 @@ def _names(header: Sequence[str], where: str, notices: Notices) -> list[str]:
             while (name := f"{cell}_{turn}") in taken:
                 turn += 1
             taken.add(name)
-            notices.add(f"{where}: further columns of the same name are called {{ids}}.", [quoted(name)])
+            notices.add(
+                f"{where}: further columns of the same name are called {{ids}}.", [quoted(name)], Private(ids=True)
+            )
         names.append(name)
     return names
 
@@ -301,7 +303,8 @@ def _workbook(stream: IO[bytes], where: str, notices: Notices) -> Iterator[tuple
     if not sheets:
         raise DatasetError(where, "must have a sheet with cells, got none.")
     if len(sheets) > 1:
-        notices.add(f"{where}: the first sheet is read; not read: {{ids}}.", [quoted(s.title) for s in sheets[1:]])
+        titles = [quoted(sheet.title) for sheet in sheets[1:]]
+        notices.add(f"{where}: the first sheet is read; not read: {{ids}}.", titles, Private(ids=True))
     sheets[0].reset_dimensions()  # what a file says of its size is often wrong
     rows = sheets[0].iter_rows(values_only=True)
     number = 0

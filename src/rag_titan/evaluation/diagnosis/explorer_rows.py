@@ -229,7 +229,7 @@ class BatchRows:
     # --- texts and values -------------------------------------------------------------------------
 
     def _text(self, code: int) -> str | None:
-        """A chunk's text as it is shown; of a text in the log alone with its white space squeezed, as its id is made."""
+        """A chunk's text as it is shown; where the log alone has it, white space squeezed, as its id is made of it."""
         table = self._table
         if code < 0:
             return None

@@ -64,8 +64,8 @@ def read_logs(
         notices.add(said)
     tally = PathTally(mapping)
     mapped = [(where, tally.mapped(record)) for where, record in records]
-    for sentence in tally.sentences():
-        notices.add(sentence)
+    for sentence, private in tally.sentences():
+        notices.add(sentence, private=private)
     positions = _positions([values for _, values in mapped])
     rows = [Row.of(where, _cells(values, positions, read.sheet)) for where, values in mapped]
     if any(row.passage for row in rows):

@@ -45,8 +45,9 @@ def report_schema(rows: Rows = ROWS) -> Schema:
         "root_causes": _root_causes(),
         "scorecard": _scorecard(),
         "slices": _slices(),
+        "explorer": _explorer(),
     }
-    required = [key for key in parts if key not in ("queries", "slices")]
+    required = [key for key in parts if key not in ("queries", "slices", "explorer")]
     return {"$schema": DIALECT, "title": "A report of rag-titan", **_object(parts, required)}
 
 
@@ -192,3 +193,47 @@ def _slices() -> Schema:
 
 def _ends() -> Schema:
     return {"type": ["array", "null"], "items": {"type": "number"}, "description": "95 % interval of a mean"}
+
+
+def _explorer() -> Schema:
+    chunk = {"text": TEXT, "document": TEXT, "cut": {"type": "boolean", "description": "its text is shown in part"}}
+    parts = {"queries": _list_of(_explored()), "chunks": _map_of(_object(chunk)), "left_out": COUNT}
+    given = _object({**parts, "redacted": {"type": "boolean"}})
+    return {**given, "description": "texts and marks of the questions, the failed ones first; there when asked for"}
+
+
+def _explored() -> Schema:
+    text, truth, known = {"type": "string"}, {"type": "boolean"}, {"type": ["boolean", "null"]}
+    rank, size = ({"type": ["integer", "null"], "minimum": least} for least in (1, 0))
+    came = {"retrieved_rank": rank, "reranked_rank": rank, "in_context": known}
+    span = {"start": COUNT, "end": COUNT}
+    quotes = {
+        "quotes": _list_of(text),
+        "places": _list_of(_object({"chunk": text, **span})),
+        "whole_in": _list_of(text),
+    }
+    ranked = _or_null(_list_of(_object({"id": text, "grade": NUMBER, "score": NUMBER})))
+    return _object(
+        {
+            "id": text,
+            "question": TEXT,
+            "tags": {"type": ["object", "null"]},
+            "error": TEXT,
+            "answer": TEXT,
+            "references": _list_of(text),
+            "abstained": known,
+            "answerable": known,
+            "facts": _list_of(_object({"text": text, "found": truth})),
+            "answer_marks": _list_of(_object({**span, "what": {"enum": ["number", "citation"]}})),
+            "gold": _list_of(_object({"id": text, "grade": NUMBER, **came})),
+            "evidence": _list_of(
+                _object({"quotes": _list_of(text), "places": places, "whole_in": _list_of(text), **came})
+            ),
+            "retrieved": ranked,
+            "reranked": ranked,
+            "context": _or_null(_list_of(_object({"id": text, "tokens": size}))),
+            "budget": _or_null(_object({"used": size, "max": NUMBER})),
+            "metrics": _map_of({"type": "number"}),
+            "verdict": _verdict(),
+        }
+    )
