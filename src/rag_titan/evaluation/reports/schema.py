@@ -226,9 +226,7 @@ def _explored() -> Schema:
             "facts": _list_of(_object({"text": text, "found": truth})),
             "answer_marks": _list_of(_object({**span, "what": {"enum": ["number", "citation"]}})),
             "gold": _list_of(_object({"id": text, "grade": NUMBER, **came})),
-            "evidence": _list_of(
-                _object({"quotes": _list_of(text), "places": places, "whole_in": _list_of(text), **came})
-            ),
+            "evidence": _list_of(_object({**quotes, **came})),
             "retrieved": ranked,
             "reranked": ranked,
             "context": _or_null(_list_of(_object({"id": text, "tokens": size}))),
