@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from rag_titan.errors import DatasetError
 from rag_titan.evaluation import RAGEvaluator, ReportManager, ScoreAggregator, evaluator, slice_tallies, slices
 from rag_titan.evaluation.data import gathering
 from rag_titan.evaluation.data.dataset import dataset_from
-from rag_titan.evaluation.metric import Stage
+from rag_titan.evaluation.metric import RATE, Metric, Stage
 from rag_titan.evaluation.partial import QUERY_STAGES
 from rag_titan.evaluation.scoring.policy import SLICE_MINIMUM, Choice
 from rag_titan.evaluation.slice_tallies import tag_values
@@ -278,6 +279,32 @@ def test_of_a_tag_that_names_single_questions_all_are_pooled(monkeypatch: pytest
     assert names(report["slices"]["slices"]) == [("language", "de")]
     assert report["slices"]["small"] == []
     assert run(rows[:11], "user")["warnings"] == []
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_exactly_as_many_values_as_are_kept_stay_apart_over_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slice_tallies, "MOST_VALUES", 40)
+    rows = [query(i, 1, user=i) for i in range(41)]
+    assert len(sliced(rows[:40], "user")["small"]) == 40
+    assert (sliced(rows, "user")["small"], sliced(rows, "user")["pooled"][0]["slices"]) == ([], None)
+
+
+def test_percentiles_of_a_large_slice_are_known_to_a_thousandth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slice_tallies, "MOST_KEPT", 12)
+    rows = [{**query(i, 1, kind=i > 11), "latency_ms": 100 + i / 7} for i in range(12 + 15)]
+    found = {entry["value"]: entry["stages"]["end_to_end"]["summary"] for entry in sliced(rows, "kind")["slices"]}
+    assert found["false"]["p50_latency_ms"] == pytest.approx(100 + 5.5 / 7, rel=1e-12)
+    assert found["true"]["p50_latency_ms"] != pytest.approx(100 + 19 / 7, rel=1e-12)
+    assert found["true"]["p50_latency_ms"] == pytest.approx(100 + 19 / 7, rel=0.001)
+
+
+def test_a_metric_of_ones_own_that_is_not_by_question_is_in_no_slice() -> None:
+    spans = Metric(
+        "spans", Stage.RETRIEVAL, "Spans", "", "", RATE, "span", ("retrieved_ids",), lambda inputs: np.ones(3)
+    )  # fmt: skip
+    report = run([query(i, 1, language="de") for i in range(10)], "language", metrics=[spans])
+    assert report["retrieval"]["summary"]["spans"] == 1.0
+    assert "spans" not in report["slices"]["slices"][0]["stages"]["retrieval"]["summary"]
 
 
 # --- batches, files and processes ----------------------------------------------------------------------

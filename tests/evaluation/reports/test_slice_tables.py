@@ -64,6 +64,34 @@ def test_the_differences_are_in_points_of_the_overall_score() -> None:
     assert differences(made, made["slices"]["slices"][1], ROWS) == []
 
 
+def test_what_is_clear_stands_before_what_costs_more_points() -> None:
+    made = report(questions("en", 30, 1), questions("de", 10, 2))
+    detail = made["slices"]["slices"][0]["stages"]["retrieval"]
+    made["retrieval"]["summary"] |= {"recall_at_k": 0.9, "hit_at_k": 0.6}
+    detail["summary"] |= {"recall_at_k": 0.2, "hit_at_k": 0.5}
+    detail["detail"] |= {"recall_at_k": {"n": 10, "ci95": [0.0, 0.95]}, "hit_at_k": {"n": 10, "ci95": [0.45, 0.55]}}
+    found = differences(made, made["slices"]["slices"][0], ROWS)
+    clear = {one["metric"]: one["clear"] for one in found}
+    assert (clear["hit_at_k"], clear["recall_at_k"]) == (True, False)
+    order = [one["metric"] for one in found]
+    assert order.index("hit_at_k") < order.index("recall_at_k")
+
+
+def test_a_fault_that_is_more_frequent_is_clear_where_the_whole_is_below_its_interval() -> None:
+    numbers = {"context": "It is 25 days.", "answer": "It is 30 days.", "expected_answer": "It is 25 days."}
+    fine = {**numbers, "answer": "It is 25 days."}
+    made = report(questions("en", 60, 1, **fine), questions("de", 20, 1, **numbers))
+    found = differences(made, made["slices"]["slices"][0], ROWS)
+    (invented,) = (one for one in found if one["metric"] == "unsupported_number_rate")
+    assert (invented["value"], invented["whole"], invented["clear"]) == (1.0, 0.25, True)
+
+
+def test_only_slices_that_are_worse_than_all_questions_are_explained() -> None:
+    shown = tables(report(questions("de", 10, 2), questions("en", 40, 1)), ROWS)
+    assert sum("language = de" in text for text in shown) > 1
+    assert sum("language = en" in text for text in shown) == 1
+
+
 def test_what_a_tag_holds_stays_text() -> None:
     made = report(questions(BAD, 10, None), questions("en", 10, 1))
     shown = markdown(made)
