@@ -23,6 +23,7 @@ from rag_titan.evaluation.data.parquet import QueryWriter
 from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.read import open_dataset
 from rag_titan.evaluation.data.redaction import Redaction
+from rag_titan.evaluation.data.sketch import chunk_sketch
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
@@ -342,6 +343,7 @@ class _Run:
             "k": evaluator.k,
             "conventions": evaluator.conventions.as_dict(),
             "fingerprints": self._fingerprints(),
+            "sketch": None if dataset.chunks is None else chunk_sketch(dataset.chunks),
             "counts": {
                 "queries": self.partial.queries,
                 "chunks": len(dataset.chunks or ()),

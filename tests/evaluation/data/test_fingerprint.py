@@ -126,6 +126,20 @@ def test_gold_is_what_a_person_wrote_and_lists_of_it_are_sets() -> None:
     assert gold_fingerprint(swapped) != whole, "the labels of two questions changed places"
 
 
+def test_chunk_ids_that_follow_from_quotes_or_pages_are_no_gold_of_a_person() -> None:
+    for source in ({"expected_evidence": ["25 days"]}, {"required_evidence_ids": ["hr.pdf#p4"]}):
+        derived = [
+            gold_fingerprint([Query(id="a", expected_chunk_ids=ids, **source)]) for ids in (["c1"], ["c9"], None)
+        ]
+        assert derived[0] == derived[1] == derived[2]
+        assert derived[0] != gold_fingerprint([Query(id="a", expected_chunk_ids=["c1"])])
+    beside = [Query(id="b", expected_evidence=["x"]), Query(id="a", expected_chunk_ids=["c1"])]
+    other = [Query(id="b", expected_evidence=["x"]), Query(id="a", expected_chunk_ids=["c2"])]
+    assert gold_fingerprint(beside) != gold_fingerprint(other), "those of a query without quotes are written"
+    empty = [Query(id="a", expected_evidence=[], expected_chunk_ids=[name]) for name in ("c1", "c2")]
+    assert gold_fingerprint(empty[:1]) != gold_fingerprint(empty[1:])
+
+
 def test_which_key_a_label_stands_under_counts() -> None:
     assert gold_fingerprint([Query(id="a", required_facts=["x"])]) != gold_fingerprint(
         [Query(id="a", expected_answers=["x"])]

@@ -25,6 +25,7 @@ _WORD = 8
 _KEPT = np.array([(1 << 8 * n) - 1 for n in range(_WORD + 1)], dtype=np.uint64)  # the first n bytes of a word
 _ODD, _STEP, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _ENCODER = Encoder(order="sorted")
+_DERIVED, _SOURCES = "expected_chunk_ids", ("expected_evidence", "required_evidence_ids")
 
 
 def text_hashes(texts: Sequence[str]) -> Hashes:
@@ -193,12 +194,24 @@ def query_fingerprint(ids: Sequence[str], questions: Sequence[str | None]) -> Fi
 def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]]) -> Fingerprint:
     """Of all that a person wrote about each query, with the query's id; lists count as sets.
 
+    The `expected_chunk_ids` of a query that has quotes or pages (`required_evidence_ids`) do not count: they follow from
+    these and the chunks, and so are others for every chunker.
+
     column  a key of `records.GOLD` -> its values, None where not given
+
+    >>> quoted = {"expected_evidence": [["25 days"]], "expected_chunk_ids": [["c1"]]}
+    >>> other = {**quoted, "expected_chunk_ids": [["c7", "c8"]]}
+    >>> a, b = (gold_fingerprint(["q"], lambda name: of.get(name, [None])) for of in (quoted, other))
+    >>> a == b
+    True
     """
     hashed = text_hashes(ids)
+    sources = [column(name) for name in _SOURCES]
     total = Fingerprint()
     for salt, name in zip(text_hashes(GOLD), GOLD, strict=True):
         values = column(name)
+        if name == _DERIVED and any(source.count(None) < len(source) for source in sources):
+            values = [None if any(given) else value for value, *given in zip(values, *sources, strict=True)]
         missing = values.count(None)
         if missing < len(values):
             owners = (hashed ^ salt) * _ODD

@@ -78,6 +78,11 @@ def _meta() -> Schema:
         "k": {"type": "integer", "minimum": 1},
         "conventions": _map_of({}),
         "fingerprints": _map_of(TEXT),
+        "sketch": {
+            "type": ["array", "null"],
+            "items": {"type": "string"},
+            "description": "hashes of a few chunks: how many of them two runs have in common",
+        },
         "counts": _map_of(COUNT),
         "skipped": _object({"count": COUNT, "first": _list_of({"type": "string"})}),
         "per_query": {**TEXT, "description": "the file with the values of each question, where they are not in here"},
