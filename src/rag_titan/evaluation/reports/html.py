@@ -50,32 +50,42 @@ def html(
     True
     """
     sections = Sections(report, ROWS if rows is None else rows)
-    found = mapping(report.get("explorer")) if explorer is None else explorer
-    warnings = [str(text) for text in report.get("warnings") or []]
-    template = _environment().get_template("report.html.j2")
-    return template.render(
-        title=shown(TITLE if title is None else title, 200),
-        style=_source("report.css"),
-        script=_source("report.js"),
-        policy=_policy(),
-        head=sections.head(),
-        scorecard=sections.scorecard(),
-        gates=sections.gates(),
-        funnel=sections.funnel(),
-        causes=sections.causes(),
-        priorities=sections.priorities(),
-        baseline=html_changes.baseline(sections, comparison),
-        slices=html_changes.slices(sections),
-        distributions=sections.distributions(),
-        times=sections.times(),
-        missing=sections.missing(),
-        warnings=warnings[:WARNINGS_SHOWN],
-        more_warnings=max(0, len(warnings) - WARNINGS_SHOWN),
-        about=sections.about(),
-        reading=HOW_TO_READ,
-        explorer=(questions := Explorer(sections, found)).view(),
-        chunk=_Chunks(questions),
+    questions = Explorer(sections, mapping(report.get("explorer")) if explorer is None else explorer)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            title=shown(TITLE if title is None else title, 200),
+            style=_source("report.css"),
+            script=_source("report.js"),
+            policy=_policy(),
+            baseline=html_changes.baseline(sections, comparison),
+            slices=html_changes.slices(sections),
+            explorer=questions.view(),
+            chunk=_Chunks(questions),
+            **_said(sections),
+        )
     )
+
+
+def _said(sections: Sections) -> dict[str, Any]:
+    """The sections that the report alone fills."""
+    warnings = [str(text) for text in sections.report.get("warnings") or []]
+    return {
+        "head": sections.head(),
+        "scorecard": sections.scorecard(),
+        "gates": sections.gates(),
+        "funnel": sections.funnel(),
+        "causes": sections.causes(),
+        "priorities": sections.priorities(),
+        "distributions": sections.distributions(),
+        "times": sections.times(),
+        "missing": sections.missing(),
+        "warnings": warnings[:WARNINGS_SHOWN],
+        "more_warnings": max(0, len(warnings) - WARNINGS_SHOWN),
+        "about": sections.about(),
+        "reading": HOW_TO_READ,
+    }
 
 
 class _Chunks:
