@@ -51,21 +51,14 @@ def html(
     """
     sections = Sections(report, ROWS if rows is None else rows)
     questions = Explorer(sections, mapping(report.get("explorer")) if explorer is None else explorer)
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            title=shown(TITLE if title is None else title, 200),
-            style=_source("report.css"),
-            script=_source("report.js"),
-            policy=_policy(),
-            baseline=html_changes.baseline(sections, comparison),
-            slices=html_changes.slices(sections),
-            explorer=questions.view(),
-            chunk=_Chunks(questions),
-            **_said(sections),
-        )
-    )
+    compared, sliced = html_changes.baseline(sections, comparison), html_changes.slices(sections)
+    said = {"baseline": compared, "slices": sliced, "explorer": questions.view(), "chunk": _Chunks(questions)}
+    heading = shown(TITLE if title is None else title, 200)
+    return _environment().get_template("report.html.j2").render(title=heading, **_frame(), **_said(sections), **said)
+
+
+def _frame() -> dict[str, str]:
+    return {"style": _source("report.css"), "script": _source("report.js"), "policy": _policy()}
 
 
 def _said(sections: Sections) -> dict[str, Any]:
