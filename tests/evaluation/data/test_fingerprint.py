@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from hypothesis import given
@@ -127,7 +128,8 @@ def test_gold_is_what_a_person_wrote_and_lists_of_it_are_sets() -> None:
 
 
 def test_chunk_ids_that_follow_from_quotes_or_pages_are_no_gold_of_a_person() -> None:
-    for source in ({"expected_evidence": ["25 days"]}, {"required_evidence_ids": ["hr.pdf#p4"]}):
+    sources: tuple[dict[str, Any], ...] = ({"expected_evidence": ["25 days"]}, {"required_evidence_ids": ["hr.pdf#p4"]})
+    for source in sources:
         derived = [
             gold_fingerprint([Query(id="a", expected_chunk_ids=ids, **source)]) for ids in (["c1"], ["c9"], None)
         ]

@@ -194,8 +194,8 @@ def query_fingerprint(ids: Sequence[str], questions: Sequence[str | None]) -> Fi
 def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]]) -> Fingerprint:
     """Of all that a person wrote about each query, with the query's id; lists count as sets.
 
-    The `expected_chunk_ids` of a query that has quotes or pages (`required_evidence_ids`) do not count: they follow from
-    these and the chunks, and so are others for every chunker.
+    The `expected_chunk_ids` of a query that has quotes or pages (`required_evidence_ids`) do not count: they follow
+    from these and the chunks, and so are others for every chunker.
 
     column  a key of `records.GOLD` -> its values, None where not given
 
