@@ -246,7 +246,7 @@ def _whereabouts(row: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[st
     """How far a piece of evidence came; nothing of a list that was not logged."""
     for key, name, words in _RANKS:
         if isinstance(row.get(name), list):
-            yield words.format(item[key]) if item.get(key) else f"not {name}"
+            yield words.format(item[key]) if item.get(key) else f"not among the {name}"
     if item.get("in_context") is not None:
         yield "in the context" if item["in_context"] else "not in the context"
 
