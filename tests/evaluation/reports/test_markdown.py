@@ -64,7 +64,7 @@ def test_each_section_says_what_is_there(report: dict[str, Any]) -> None:
     found = sections(markdown(report))
     assert re.search(r"Information search +\| Recall@5 +\| at least 0.700 \| +0.500 \| FAIL", found["Quality gates"])
     assert (
-        "Evidence lost for 1 of 2 questions: Information search (retrieval) 1. Fix first: "
+        "Evidence lost for 1 of 2 questions: Information search (retrieval) 1."
         in found["Where the questions were lost"]
     )
     assert "1 right, 1 wrong, 1 unjudged" in found["Where the questions were lost"]

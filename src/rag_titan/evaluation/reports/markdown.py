@@ -11,10 +11,10 @@ from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
     counts_of,
+    evidence_line,
     fix_first,
     funnel_steps,
     little_text,
-    loss_text,
     loss_words,
     place_text,
 )
@@ -173,7 +173,7 @@ class View:
         return [label_of(stage), self.name(stage, key), before, now, word]
 
     def funnel(self) -> list[str]:
-        said, steps, counts = loss_text(self.report), funnel_steps(self.report), counts_of(self.report)
+        said, steps, counts = evidence_line(self.report), funnel_steps(self.report), counts_of(self.report)
         if not steps:
             return []
         lines = ["## Where the questions were lost", ""]
