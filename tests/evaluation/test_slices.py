@@ -258,6 +258,8 @@ def test_a_tag_that_no_question_carries_is_told_with_the_nearest() -> None:
     report = run([query(i, 1, language="en", tenant="x") for i in range(12)], "langauge")
     assert report["warnings"] == ["by: no question has the tag 'langauge'; the nearest is 'language'."]
     assert (report["slices"]["slices"], report["slices"]["pooled"]) == ([], [])
+    told = run([query(i, 1, language="en", tenant="x") for i in range(12)], "zzz")["warnings"]
+    assert told == ["by: no question has the tag 'zzz'; the tags are language, tenant."]
 
 
 def test_a_tag_where_there_are_none_is_told() -> None:

@@ -93,7 +93,8 @@ class SliceTallies:
                 many = f"more than {slice_tallies.MOST_VALUES:,} different values, so its slices are pooled"
                 said.append(f"by: the tag {tag!r} has {many}. Slice by a tag that puts many questions together.")
             elif not tally.slices.keys() - {None}:
-                there = nearest(tag, self._names) if self._names else "; no question has tags"
+                near = nearest(tag, self._names).replace("; there are", "; the tags are", 1)
+                there = near if self._names else "; no question has tags"
                 said.append(f"by: no question has the tag {tag!r}{there}.")
         return said
 
