@@ -94,6 +94,36 @@ def test_a_number_is_quoted_where_the_question_asks_for_one() -> None:
     assert generator.generate("What is the leave in days?", context).text.startswith("The leave in days is known. [1]")
 
 
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("How many days of annual leave do employees receive, and who approves it?", ["28 days", "planner approves"]),
+        ("What is the limit for a hotel? And who books train tickets?", ["95 euros", "travel office"]),
+        ("Who books train tickets and which pension fund does the firm use?", ["travel office"]),
+        ("Is breakfast and a hotel included?", ["Breakfast is included"]),
+    ],
+)
+def test_each_part_of_a_question_that_is_answered_has_its_quote(
+    generator: ExtractiveGenerator, question: str, answers: list[str]
+) -> None:
+    text = generator.generate(question, HANDBOOK).text
+    assert [answer for answer in answers if answer in text] == answers
+    assert text.count("[") == len(answers)
+
+
+def test_of_a_question_whose_parts_are_not_answered_none_is() -> None:
+    generator = ExtractiveGenerator(embedder(), 0.3)
+    assert generator.generate("What is a zebra and who is the king?", [chunk("a", "Leave is 28 days.")]).abstained
+
+
+def test_a_line_of_a_form_answers_alone_or_not_at_all() -> None:
+    generator = ExtractiveGenerator(embedder(), 0.3)
+    form = "Leave days 28\n\nLeave days left 3\n\nLeave days"
+    assert generator.generate("leave days", [chunk("a", form)]).text == "Leave days 28 [1]"
+    beside = generator.generate("leave days", [chunk("a", f"{form}\n\nThe leave is 28 days long.")])
+    assert beside.text == "The leave is 28 days long. [1]"
+
+
 def test_the_score_is_that_worked_out_by_hand() -> None:
     context = [chunk("a", "Leave is 28 days."), chunk("b", "The hotel is 95 euros.")]
     heard, unheard = log(1 + 2.5 / 1.5), 2 * log(1 + 2.5 / 0.5)  # one of two sentences has it, none has it

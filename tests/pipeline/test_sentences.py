@@ -18,7 +18,15 @@ from rag_titan.pipeline.sentences import quotable, sentences
         ("- first\n  goes on\n- second\n1. third\n2) fourth", ["first goes on", "second", "third", "fourth"]),
         ("-5 degrees are -3 fewer.", ["-5 degrees are -3 fewer."]),
         ("| City | Limit |\n|---|---:|\n| Oslo | 190 |", ["Oslo | 190"]),
-        ("Setext\n======\n\nIt is **so** and `so` [12].", ["Setext", "It is so and so (12)."]),
+        ("Setext\n======\n\nIt is **so** and `so` [12].", ["It is so and so (12)."]),
+        (
+            "Store 34\nTotal $82.40\nThe card that was used is on the slip.\nVAT 7.10",
+            ["Store 34", "Total $82.40", "The card that was used is on the slip.", "VAT 7.10"],
+        ),
+        (
+            "1.2 Annual leave\nAll of the staff may take leave in\nJuly.\nSick leave\nA note is needed.",
+            ["All of the staff may take leave in July.", "A note is needed."],
+        ),
         ("A\n\nKept text.\nB\nMore.", ["Kept text.", "More."]),
         ("在这里。年休二十天。", ["在这里。", "年休二十天。"]),
     ],
@@ -29,14 +37,30 @@ def test_sentences_of_a_chunk_whose_headings_are_a_and_b(text: str, quotes: list
 
 def test_a_sentence_has_the_heading_above_it() -> None:
     text = "Before. \n\n## Leave ##\nTwo of\nthese. Three.\n\nA\n- item"
-    assert quotable(chunk("c", text)) == [
+    assert [(one.text, one.above) for one in quotable(chunk("c", text))] == [
         ("Before.", "B"), ("Two of these.", "Leave"), ("Three.", "Leave"), ("item", "A"),
+    ]  # fmt: skip
+
+
+def test_a_line_that_names_what_follows_is_the_heading_above_it_until_the_next() -> None:
+    text = "The first of the sentences.\nParental leave:\nIt is paid.\nAsk early.\n# Travel\nBy train."
+    assert [(one.text, one.above) for one in quotable(chunk("c", text))] == [
+        ("The first of the sentences.", "B"), ("It is paid.", "Parental leave:"), ("Ask early.", "Parental leave:"),
+        ("By train.", "Travel"),
+    ]  # fmt: skip
+
+
+def test_labels_and_pieces_of_sentences_are_known_from_sentences() -> None:
+    text = "Total $82.40\n\nIt was paid (by card).\n\n- an item\n| a | row |\nThe rest of the page was"
+    assert [(one.text, one.is_whole) for one in quotable(chunk("c", text))] == [
+        ("Total $82.40", False), ("It was paid (by card).", True), ("an item", True), ("a | row", True),
+        ("The rest of the page was", False),
     ]  # fmt: skip
 
 
 def test_a_row_has_the_names_of_its_columns_above_it() -> None:
     text = "Limits\n\n| City | Limit |\n|---|---:|\n| Oslo | 190 |\n|Bonn|95|\n\n| x | y |"
-    assert [(row, above.split()) for row, above in quotable(chunk("c", text))] == [
+    assert [(row.text, row.above.split()) for row in quotable(chunk("c", text))] == [
         ("Limits", ["B"]),
         ("Oslo | 190", ["B", "City", "|", "Limit"]),
         ("Bonn|95", ["B", "City", "|", "Limit"]),

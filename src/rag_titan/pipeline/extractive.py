@@ -11,11 +11,13 @@ import numpy as np
 
 from rag_titan.pipeline.parts import Chunk, Embedder, Generated
 from rag_titan.pipeline.prompts import ABSTENTION
+from rag_titan.pipeline.routing import parts_of
 from rag_titan.pipeline.sentences import quotable
 from rag_titan.pipeline.stems import stems
 
 MOST_QUOTES = 3
 _BESIDE = 0.9  # of the best: what is quoted beside it
+_PART = 0.67  # of the score for a part of a question; the rest is that for the whole question
 _WORDS = 0.6  # the weight of the words; the rest is the vectors'
 _ABOVE = 0.9  # what a word counts that stands in the headings of the chunk, not in the sentence
 _ELSEWHERE = 0.3  # what a word counts that stands elsewhere in the chunk
@@ -42,12 +44,16 @@ UNRELATED = (  # what a cosine means differs between models: it is counted from 
 
 @dataclass(frozen=True)
 class Quote:
-    """A sentence of the chunk at a place of the context, from 1, and the heading above it."""
+    """A sentence of the chunk at a place of the context, from 1, and the heading above it.
+
+    is_whole  False for a label, a line of a form, or a piece of a sentence: it may answer, but stands beside no other
+    """
 
     place: int
     text: str
     heading: str
     chunk: Chunk
+    is_whole: bool = True
 
 
 class ExtractiveGenerator:
@@ -55,6 +61,7 @@ class ExtractiveGenerator:
 
     A sentence is scored 0..1 by its cosine with the question and by the share of the question's words that it has,
     rare words counting more, and those that no sentence of the context has the most. Below `abstain_below` it abstains.
+    Of a question of several parts each part that is answered has a quote of its own, in the order of the parts.
     """
 
     name = "extractive"
@@ -66,13 +73,37 @@ class ExtractiveGenerator:
     def generate(self, question: str, context: Sequence[Chunk]) -> Generated:
         """The quotes, best first, or the sentence of abstention."""
         quotes = quotes_of(context)
-        scores = self.scores(question, quotes) if quotes else []
-        best = max(scores, default=0.0)
-        if best < self._abstain_below or best == 0:
+        kept = self._kept(question, quotes) if quotes else []
+        if not kept:
             return Generated(ABSTENTION, abstained=True)
-        order = sorted(range(len(quotes)), key=lambda place: -scores[place])[:MOST_QUOTES]
-        kept = [quotes[place] for place in order if scores[place] >= max(self._abstain_below, _BESIDE * best)]
         return Generated(" ".join(f"{quote.text} [{quote.place}]" for quote in kept))
+
+    def _kept(self, question: str, quotes: Sequence[Quote]) -> list[Quote]:
+        whole = self.scores(question, quotes)
+        parts = parts_of(question)[:MOST_QUOTES]
+        if len(parts) == 1:
+            return self._best(whole, quotes)
+        kept: list[Quote] = []
+        for part in parts:
+            own = self.scores(part, quotes)
+            mixed = [  # "when does it lapse?" does not say what: the whole question does
+                _PART * score + (1 - _PART) * other if score >= self._abstain_below else 0.0
+                for score, other in zip(own, whole, strict=True)
+            ]
+            kept += [quote for quote in self._best(mixed, quotes)[:1] if quote not in kept]
+        return kept or self._best(whole, quotes)
+
+    def _best(self, scores: Sequence[float], quotes: Sequence[Quote]) -> list[Quote]:
+        """The best, and whole sentences that are nearly as good beside it; nothing below the threshold."""
+        best = max(scores)
+        if best < self._abstain_below or best == 0:
+            return []
+        least = max(self._abstain_below, _BESIDE * best)
+        order = sorted(
+            (place for place, score in enumerate(scores) if score >= least), key=lambda place: -scores[place]
+        )
+        near = [quotes[place] for place in order]
+        return [quote for quote in near if quote.is_whole][:MOST_QUOTES] or near[:1]
 
     def scores(self, question: str, quotes: Sequence[Quote]) -> list[float]:
         """(n,) how well each fits, 0..1."""
@@ -90,8 +121,8 @@ def quotes_of(context: Sequence[Chunk]) -> list[Quote]:
     """Every sentence once: chunks that overlap share some."""
     quotes: dict[str, Quote] = {}
     for place, chunk in enumerate(context, start=1):
-        for text, heading in quotable(chunk):
-            quotes.setdefault(text, Quote(place, text, heading, chunk))
+        for one in quotable(chunk):
+            quotes.setdefault(one.text, Quote(place, one.text, one.above, chunk, one.is_whole))
     return list(quotes.values())
 
 

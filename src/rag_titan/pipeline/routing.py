@@ -52,8 +52,18 @@ def route(question: str) -> Route:
     """
     if _TALK.match(question):
         return Route(NONE, ())
+    parts = parts_of(question)
+    return Route(SEVERAL if len(parts) > 1 else ONE, parts)
+
+
+def parts_of(question: str) -> tuple[str, ...]:
+    """The questions in a question; the whole of it where it is one.
+
+    >>> parts_of("What does bed and breakfast cost?")
+    ('What does bed and breakfast cost?',)
+    """
     parts = tuple(part for part in (piece.strip(" ,") for piece in _JOINT.split(question)) if len(part.split()) > 1)
-    return Route(SEVERAL, parts) if len(parts) > 1 else Route(ONE, (question,))
+    return parts if len(parts) > 1 else (question,)
 
 
 def rewritten(question: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from rag_titan.evaluation.data.sentences import sentences_of
 from rag_titan.pipeline.parts import Chunk
@@ -12,6 +14,33 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s")
 _RULE = re.compile(r"[\s|:=*_`~-]*")  # of a table, under a heading, around code
 _MARKUP = re.compile(r"\*\*|__|`")
 _MARKER = re.compile(r"\[(\d+)\]")
+_STOPPED = re.compile(r"[.!?…।॥؟۔։።。！？｡។][\"'”’»)\]」』）*_`]*\s*$")
+_TITLE = re.compile(r"(?:\d+(?:\.\d+)*[.)]?\s+)?[^\W\d_][^\d:|]*:?")  # a name, perhaps with the number of its section
+_TITLE_WORDS = 10  # the most of a title that no markup shows
+_FULL = 0.85  # of the longest line: to here a wrapped line is filled if the next word would fit
+
+
+class Sentence(NamedTuple):
+    """What of a chunk can be quoted.
+
+    above     what stands above it: the last heading in the chunk, else the last of those that the chunk knows, and the
+              names of the columns
+    is_whole  it ends as a sentence does, or is an item of a list or a row of a table; no label, line of a form or piece
+    """
+
+    text: str
+    above: str
+    is_whole: bool
+
+
+@dataclass
+class _Block:
+    """Lines that belong together: `stands_apart` for an item or a row."""
+
+    text: str
+    above: str
+    stands_apart: bool = False
+    lines: int = 1
 
 
 def sentences(chunk: Chunk) -> list[str]:
@@ -23,40 +52,84 @@ def sentences(chunk: Chunk) -> list[str]:
     >>> sentences(Chunk("c", "# Leave\\n\\n**25** days\\nof leave. Ask HR [1].\\n\\n- Sick pay\\n| a | b |", 0, 0, "d"))
     ['25 days of leave.', 'Ask HR (1).', 'Sick pay', 'a | b']
     """
-    return [sentence for sentence, _ in quotable(chunk)]
+    return [sentence.text for sentence in quotable(chunk)]
 
 
-def quotable(chunk: Chunk) -> list[tuple[str, str]]:
-    """The same, each with what stands above it: the last heading in the chunk, else the last of those that the chunk
-    knows, and the names of the columns."""
+def quotable(chunk: Chunk) -> list[Sentence]:
+    """The same, each with what is known of it."""
     headings = [str(heading).strip() for heading in chunk.metadata.get("headings", ())]
-    parts = ((part, above) for block, above in _blocks(chunk.text, headings) for part in sentences_of(block))
-    return [(cleaned, above) for part, above in parts if (cleaned := _clean(part))]
+    found = []
+    for block in _without_titles(_blocks(chunk.text, headings)):
+        for part in sentences_of(block.text):
+            if cleaned := _clean(part):
+                whole = block.stands_apart or bool(_STOPPED.search(part))
+                found.append(Sentence(cleaned, block.above, whole))
+    return found
 
 
-def _blocks(text: str, headings: list[str]) -> list[tuple[str, str]]:
+def _blocks(text: str, headings: list[str]) -> list[_Block]:
     """Lines that belong together, joined, and the heading above them."""
-    blocks: list[tuple[str, str]] = []
+    blocks: list[_Block] = []
     above, columns = headings[-1] if headings else "", ""
-    joined = False  # to the line before
-    for line in text.splitlines():
+    before = ""  # the line that this one may go on from
+    lines = text.splitlines()
+    width = max(map(len, lines), default=0)
+    for line in lines:
         is_row = line.lstrip().startswith("|")
         is_heading = bool(_HEADING.match(line)) or line.strip() in headings
         if is_heading:
             above = line.strip().strip("# ")
         if is_row and _RULE.fullmatch(line) and blocks:
-            columns = blocks.pop()[0]  # they are named above the rule
+            columns = blocks.pop().text  # they are named above the rule
         elif is_heading or _RULE.fullmatch(line):
-            joined = False
-        elif joined and not is_row and not _ITEM.match(line):
-            blocks[-1] = f"{blocks[-1][0]} {line}", above
+            before = ""
         elif is_row:
-            blocks.append((line.strip().strip("|"), f"{above}\n{columns}"))
-            joined = False
+            blocks.append(_Block(line.strip().strip("|"), f"{above}\n{columns}", stands_apart=True))
+            before = ""
+        elif before and not _ITEM.match(line) and _goes_on(before, line, width):
+            blocks[-1] = _Block(f"{blocks[-1].text} {line}", above, blocks[-1].stands_apart, blocks[-1].lines + 1)
+            before = line
         else:
-            blocks.append((_ITEM.sub("", line, count=1), above))
-            joined, columns = True, ""
+            blocks.append(_Block(_ITEM.sub("", line, count=1), above, stands_apart=bool(_ITEM.match(line))))
+            before, columns = line, ""
     return blocks
+
+
+def _goes_on(before: str, line: str, width: int) -> bool:
+    """Whether a line carries on the sentence of the one before, which was full, or begins in the middle of one.
+
+    >>> _goes_on("SUBTOTAL $863.91", "Sales tax $66.23", 60), _goes_on("staff may work", "from home", 60)
+    (False, True)
+    """
+    word = line.split(maxsplit=1)[0]
+    is_full = len(before.rstrip()) + 1 + len(word) > _FULL * width
+    return word[0].islower() or (is_full and not _STOPPED.search(before))
+
+
+def _without_titles(blocks: list[_Block]) -> list[_Block]:
+    """A line that names what the sentences below it say is a heading, though no markup says so."""
+    kept: list[_Block] = []
+    title = None  # the heading that the loaders knew there, and the one that we found below it
+    for place, block in enumerate(blocks):
+        if place + 1 < len(blocks) and _is_title(block, blocks[place + 1]):
+            title = block.above, block.text.strip()
+            continue
+        if title is not None and block.above == title[0]:
+            block = _Block(block.text, title[1], block.stands_apart, block.lines)
+        kept.append(block)
+    return kept
+
+
+def _is_title(block: _Block, below: _Block) -> bool:
+    text = block.text.strip()
+    is_label = block.lines == 1 and not block.stands_apart and not _STOPPED.search(text)
+    return (
+        is_label
+        and _TITLE.fullmatch(text) is not None
+        and len(text.split()) <= _TITLE_WORDS
+        and not below.stands_apart
+        and _STOPPED.search(sentences_of(below.text)[0]) is not None
+    )
 
 
 def _clean(sentence: str) -> str:
