@@ -166,8 +166,9 @@ def partial_of(queries: Sequence[Query], plan: Plan) -> Partial:
 def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
     """The same, of columns that are made already."""
     partial = Partial(queries=len(table), notices=table.notices)
+    inputs = {stage: kind.inputs(table) for stage, kind in QUERY_STAGES.items()}
     measured = {
-        stage: _add_stage(partial, stage, rows, table, plan)
+        stage: _add_stage(partial, stage, rows, inputs[stage], plan)
         for stage, rows in plan.rows.items()
         if stage in QUERY_STAGES
     }
@@ -178,7 +179,7 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         and table.given("expected_evidence").any()
     ):
         _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table, plan)
-    verdicts = _add_verdicts(partial, table, plan)
+    verdicts = _add_verdicts(partial, table, inputs[Stage.GENERATION], plan)
     if plan.by:
         present = {stage: QUERY_STAGES[stage].given(table) for stage in measured}
         partial.slices = SliceTallies.of(verdicts, measured, plan.rows, present, plan.by)
@@ -191,12 +192,11 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
     return partial
 
 
-def _add_stage(partial: Partial, stage: Stage, rows: Rows, table: QueryTable, plan: Plan) -> Values:
+def _add_stage(partial: Partial, stage: Stage, rows: Rows, inputs: Any, plan: Plan) -> Values:
     """Adds what the queries say of a stage; returns the values, of the rows that could be measured."""
-    kind = QUERY_STAGES[stage]
+    table: QueryTable = inputs.table
     cut = cut_rows(rows) if stage is Stage.RETRIEVAL else ()
-    inputs = kind.inputs(table)
-    if not kind.given(table).any():
+    if not QUERY_STAGES[stage].given(table).any():
         free = tuple(row for row in rows if not row.needs)  # another batch may have what makes the stage present
         values = measure(free, inputs)
         partial.stages[stage] = StageTally.unmeasured([row for row in rows if row.needs], len(table)).merge(
@@ -226,8 +226,8 @@ def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable, plan: P
     partial.stages[Stage.CHUNKING] = StageTally.tally(asked, measure(asked, inputs), reasons=inputs.reasons())
 
 
-def _add_verdicts(partial: Partial, table: QueryTable, plan: Plan) -> Verdicts:
-    answers = Correctness(generation.GenerationInputs(table), plan.f1_enough)
+def _add_verdicts(partial: Partial, table: QueryTable, inputs: generation.GenerationInputs, plan: Plan) -> Verdicts:
+    answers = Correctness(inputs, plan.f1_enough)
     verdicts = Verdicts(Funnel(table, plan.indexed), answers, plan.redaction)
     partial.tally = VerdictTally.of(verdicts)
     if plan.keep_rows:

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -74,37 +75,48 @@ class ChunkMarks:
 
     spans: Spans
 
+    @cached_property
+    def _places(self) -> tuple[list[int], ...]:
+        """The characters of the options, and those of the chunks, as plain numbers: one by one they are faster."""
+        evidence, layout = self.spans.evidence, self.spans.layout
+        return tuple(ends.tolist() for ends in (evidence.starts, evidence.ends, layout.starts, layout.ends))
+
+    @cached_property
+    def _options(self) -> list[range]:
+        """The options of each item."""
+        edges = self.spans.evidence.options.tolist()
+        return [range(*ends) for ends in pairwise(edges)]
+
     def of(self, item: int, code: int, text: str) -> list[Span]:
         """Where an evidence item is in a chunk: its options that are whole there, else the parts that are.
 
         code  the chunk's
         text  its text as it is shown
         """
-        evidence = self.spans.evidence
-        found = [self._mark(o, code, text) for o in range(evidence.options[item], evidence.options[item + 1])]
+        found = (self._mark(option, code, text) for option in self._options[item])
         marks = [mark for mark in found if mark is not None]
+        if not marks:
+            return []
         wholes = [span for span, whole in marks if whole]
         return sorted(set(wholes or [span for span, _ in marks]))
 
     def in_text(self, item: int, text: str) -> list[Span]:
         """The same in a text that is no chunk."""
-        evidence = self.spans.evidence
-        options = evidence.texts[evidence.options[item] : evidence.options[item + 1]]
+        options = (self.spans.evidence.texts[option] for option in self._options[item])
         found = (located(words, text) for words in options if words)
         return sorted({span for span in found if span is not None})
 
     def _mark(self, option: int, code: int, text: str) -> tuple[Span, bool] | None:
         """Where one option is, and whether it is all of it."""
-        evidence, layout = self.spans.evidence, self.spans.layout
-        first, last = int(evidence.starts[option]), int(evidence.ends[option])
-        start, end = int(layout.starts[code]), int(layout.ends[code])
+        firsts, lasts, starts, ends = self._places
+        first, last, start, end = firsts[option], lasts[option], starts[code], ends[code]
         if first < 0 or start < 0:
-            return self._by_words(evidence.texts[option], code, text)
+            return self._by_words(self.spans.evidence.texts[option], code, text)
         low, high = max(first, start), min(last, end)
         whole = (low, high) == (first, last)
         if low >= high or not (whole or self._share_a_token(option, code)):
             return None
-        words = layout.documents.text(low, high)
+        words = self.spans.layout.documents.text(low, high)
         span = located(words.strip(), text, low - start + len(words) - len(words.lstrip()))
         return None if span is None else (span, whole)
 

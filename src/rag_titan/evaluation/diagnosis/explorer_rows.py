@@ -238,23 +238,22 @@ class BatchRows:
 
     def _keep_texts(self, logged: dict[str, str], names: Sequence[str]) -> None:
         """Keep the texts of those of the chunks that are not in the chunk table."""
-        for name in names:
+        for name in names if self._table.corpus is not self._table.passed else ():
             code = self._table.corpus.codes.get(name, -1)
             text = self._text(code) if code >= self._table.indexed_chunks else None
             if text is not None:
                 logged[name] = text
 
     @cached_property
-    def _columns(self) -> list[tuple[str, Floats]]:
+    def _columns(self) -> list[tuple[str, list[float]]]:
         return [
-            (f"{stage}.{name}", values[key])
+            (f"{stage}.{name}", values[key].tolist())
             for stage, values in self.measured.items()
             for name, key in item_keys([row for row in self.rows[stage] if row.key in values]).items()
         ]
 
     def _metrics(self, i: int) -> dict[str, float]:
-        values = ((name, float(column[i])) for name, column in self._columns)
-        return {name: value for name, value in values if value == value}  # NaN is not measured
+        return {name: column[i] for name, column in self._columns if column[i] == column[i]}  # NaN is not measured
 
 
 def _whole(value: float) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -159,36 +159,41 @@ class GenerationInputs:
     def refused(self) -> Floats:
         return self.table.flags("abstained")
 
-    def _over_context(self, measure: Callable[[NDArray[np.int64]], Floats]) -> Floats:
-        """`measure` of the queries that have an answer and a known context, a block of them at a time."""
-        values = np.full(len(self.table), np.nan)
+    def _over_context(self) -> Iterator[NDArray[np.int64]]:
+        """The queries that have an answer and a known context, a block of them at a time."""
         contexts = self.table.contexts
         rows = np.flatnonzero(self.table.answers.given & contexts.known)
-        if contexts.wordless.any():
+        if len(rows):
+            yield from (rows[start:stop] for start, stop in text.blocks(contexts.sizes(rows), _BLOCK))
+
+    def _tell_contexts(self) -> None:
+        if self.table.contexts.wordless.any():
             tell_contexts(self.table)
-        if not len(rows):
-            return values
-        for start, stop in text.blocks(contexts.sizes(rows), _BLOCK):
-            values[rows[start:stop]] = measure(rows[start:stop])
-        return values
 
     def grounding(self) -> Floats:
-        def grounded(rows: NDArray[np.int64]) -> Floats:
-            answers, contexts = self.table.answers, self.table.contexts
+        self._tell_contexts()
+        values, answers, contexts = np.full(len(self.table), np.nan), self.table.answers, self.table.contexts
+        for rows in self._over_context():
             tokens = answers.coded.tokens(answers.words, rows)
-            return text.shares(tokens, text.contained(tokens, contexts.tokens(answers.words, rows)))
+            values[rows] = text.shares(tokens, text.contained(tokens, contexts.tokens(answers.words, rows)))
+        return values
 
-        return self._over_context(grounded)
-
-    def _unsupported(self, rows: NDArray[np.int64]) -> tuple[Ragged, NDArray[np.bool_]]:
-        """The numbers of some answers, and for each whether the context lacks it in every reading."""
-        answers = [self.table.answers.coded.tokens(split, rows) for split in NUMBERS]
-        contexts = [self.table.contexts.tokens(split, rows) for split in NUMBERS]
-        there = [text.contained(mine, theirs) for mine in answers for theirs in contexts]
-        return answers[0], ~np.logical_or.reduce(there)
+    @cached_property
+    def _lacking(self) -> Ragged:
+        """For each number of an answer whether the context lacks it in every reading; (n lists), none where there is no
+        answer or its context is not known."""
+        lengths, blocks = np.zeros(len(self.table), dtype=np.int64), [np.zeros(0, dtype=bool)]
+        for rows in self._over_context():
+            answers = [self.table.answers.coded.tokens(split, rows) for split in NUMBERS]
+            contexts = [self.table.contexts.tokens(split, rows) for split in NUMBERS]
+            there = [text.contained(mine, theirs) for mine in answers for theirs in contexts]
+            lengths[rows] = answers[0].lengths
+            blocks.append(~np.logical_or.reduce(there))
+        return Ragged(np.concatenate(blocks), offsets_of(lengths))
 
     def unsupported_number_rate(self) -> Floats:
-        return self._over_context(lambda rows: text.shares(*self._unsupported(rows)))
+        self._tell_contexts()
+        return text.shares(self._lacking, self._lacking.values)
 
     def unsupported_numbers(self, row: int) -> list[str]:
         """The numbers in the answer of one query that its context lacks, as they are written, each once."""
@@ -197,9 +202,7 @@ class GenerationInputs:
 
     def numbers_lacking(self, row: int) -> list[bool]:
         """For each number in the answer of one query whether its context lacks it; nothing where that is not known."""
-        if not (self.table.answers.given & self.table.contexts.known)[row]:
-            return []
-        lacking: list[bool] = self._unsupported(np.array([row]))[1].tolist()
+        lacking: list[bool] = self._lacking.values[slice(*self._lacking.offsets[row : row + 2])].tolist()
         return lacking
 
     def task_success(self) -> Floats:
