@@ -102,6 +102,10 @@ def steps(lines: tuple[str, ...]) -> Iterator[Step | Block]:
                 yield Step("python", block.text, None, None, block.needs)
 
 
+def _adjacent(lines: tuple[str, ...], block: Block, after: Block) -> bool:
+    return not "".join(lines[block.first + len(block.lines) + 1 : after.first - 1]).strip()
+
+
 def _commands(block: Block) -> Iterator[Step]:
     starts = [place for place, line in enumerate(block.lines) if line.startswith("$ ")]
     if starts[:1] != [0]:

@@ -1,0 +1,65 @@
+"""rag-titan init: a folder to begin with, whose commands run as they stand."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rag_titan.cli.terminal import escaped, say
+from rag_titan.errors import SettingsError
+
+_TEMPLATES = "rag_titan.integrations"
+
+# What is written -> the template it is written from. Programs have another ending there, so that nothing runs them.
+STARTER = {
+    "README.md": "starter/README.md.template",
+    "app.py": "starter/app.py.template",
+    "docs/borrowing.md": "starter/docs/borrowing.md",
+    "docs/membership.md": "starter/docs/membership.md",
+    "docs/workshop.md": "starter/docs/workshop.md",
+    "golden.json": "starter/golden.json",
+    "rag-titan.toml": "starter/rag-titan.toml",
+    "test_rag.py": "starter/test_rag.py.template",
+    ".github/workflows/rag-titan.yml": "starter/workflow.yml",
+}
+
+_JOINED = "--logs log.jsonl --golden golden.json --chunks chunks.jsonl --documents docs --output data"
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write into; it is made if need be.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files of these names that exist.")]
+
+
+def init(folder: Folder, force: Force = False) -> None:
+    """Write a folder to begin with: documents, golden questions, a tiny app, the settings, a workflow, a README.
+
+    Nothing that exists is replaced without --force. Exit codes: 0 written, 2 something of that name is there already.
+    """
+    from rag_titan.evaluation.writing import write
+
+    _check(folder, force)
+    for name, template in STARTER.items():
+        write(folder / name, files(_TEMPLATES).joinpath(template).read_text(encoding="utf-8"))
+    here = "" if folder.resolve() == Path.cwd() else f"cd {escaped(shlex.quote(str(folder)))} && "
+    say(
+        [
+            f"Written to {escaped(folder)}: {', '.join(STARTER)}",
+            f"1. {here}python app.py",
+            f"2. rag-titan build {_JOINED}",
+            "3. rag-titan evaluate --input data --output reports/today.json",
+        ]
+    )
+
+
+def _check(folder: Path, force: bool) -> None:
+    """Before anything is written; a link that leads nowhere is there, too."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder}: must be a folder, got a file. Choose another name.")
+    there = [name for name in STARTER if os.path.lexists(folder / name)]
+    if there and not force:
+        rule = f"must have no file yet that would be replaced, got {', '.join(there)}"
+        raise SettingsError(f"{folder}: {rule}. Choose another folder, or add --force.")

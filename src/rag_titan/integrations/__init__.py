@@ -1,0 +1,1 @@
+"""Where rag-titan meets what runs it: GitHub Actions, pytest."""
