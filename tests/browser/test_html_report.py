@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.evaluation.reports.explorer_rows import report_of, right, row, verdict
 
+from rag_titan.evaluation import RAGEvaluator
 from rag_titan.evaluation.reports.html import html
 
 pytestmark = pytest.mark.browser
@@ -129,12 +131,20 @@ def test_without_javascript_it_reads(opened: Callable[..., Any], text: str) -> N
     assert page.is_visible("details.page[open] mark >> nth=0")
 
 
+@pytest.fixture(scope="module")
+def evaluated() -> str:
+    """The page of the project's own sample, with every section but the baseline."""
+    path = Path(__file__).parents[2] / "examples" / "rag_evaluation_sample.json"
+    return html(RAGEvaluator(k=5, explorer=True, by=("topic",)).evaluate_path(path))
+
+
 @pytest.mark.parametrize("width", [360, 768, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_width_makes_the_page_scroll_sideways(
-    opened: Callable[..., Any], text: str, width: int, scheme: str
+    opened: Callable[..., Any], evaluated: str, width: int, scheme: str
 ) -> None:
-    page = opened(text, "#q=bad00", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = opened(evaluated, "#q=q07", viewport={"width": width, "height": 800}, color_scheme=scheme)
+    expect(page.locator("#query h3")).to_have_text("q07")
     page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")

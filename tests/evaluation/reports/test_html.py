@@ -125,13 +125,11 @@ def test_text_of_the_data_stays_text(text: str) -> None:
     shape = [(tag, sorted(attributes)) for tag, attributes in Page(html(hostile_report("plain"))).tags]
     written = html(hostile_report(text), title=text)
     assert [(tag, sorted(attributes)) for tag, attributes in Page(written).tags] == shape
-    assert "alert(1)" not in written.replace("alert(1)&lt;/script", "").replace("alert(1)\\u003c", "").replace(
-        "onerror=alert(1)&gt;", ""
-    ).replace("onerror=alert(1)\\u003e", "")
     written.encode("utf-8")
-    assert not set(written) & set("\x00\u202e\u2028") - set("\u2028")
+    assert not set(written) & set("\x00\u202e")
     for data in Page(written).inside("script"):
         if not data.startswith('"use strict"'):
+            assert not set(data) & set("<>&\u2028")
             assert [json.loads(line) for line in data.split("\n")]
 
 
