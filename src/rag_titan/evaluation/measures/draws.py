@@ -33,7 +33,7 @@ def coins(seed: int, first: int, rows: int, width: int, stride: int) -> NDArray[
     """(rows, width) zeros and ones. Row r is that of number `first + r` whatever the width is, up to 64 * stride."""
     needed = -(-width // 64)
     numbers = np.arange(rows, dtype=np.uint64) + np.uint64(first)
-    places = numbers[:, None] * np.uint64(stride) + np.arange(needed, dtype=np.uint64)
+    places: NDArray[np.uint64] = np.add.outer(numbers * np.uint64(stride), np.arange(needed, dtype=np.uint64))
     start = int(_mixed(np.array([seed & _MASK], dtype=np.uint64))[0])
     bits = _mixed(places * np.uint64(_STEP) + np.uint64(start)).astype("<u8").view(np.uint8)
     return np.unpackbits(bits, axis=1, count=width)

@@ -20,10 +20,11 @@ from rag_titan.evaluation.measures.sums import Moments
 
 Floats = NDArray[np.float64]
 
-KEPT = 100  # up to so many values the bootstrap has its say; above, t theory covers as well (docs/uncertainty.md)
+KEPT = 200  # up to so many values the bootstrap has its say; above, t theory covers nearly as well
 BOOTSTRAP_FROM = 10
 RESAMPLES = 1_999  # (RESAMPLES + 1) * 0.025 is whole: the quantiles are order statistics
-_BITS = 20  # values as whole numbers of so many bits: sums of squares of 2^10 of them stay exact
+_FARTHEST = 2  # times Student's t: where few values differ from the rest, resamples without them reach anywhere
+_BITS = 18  # values as whole numbers of so many bits: 200 times the sum of 200 squares stays exact
 EXACT_UP_TO = 13  # differences that are not 0: all 2^13 signs are fewer than 10,000 resamples
 MOST_FLIPPED = 10_000  # the largest differences; the sum of what is left is as good as normal
 _BLOCK = 1 << 20  # signs of one block: 8 MB
@@ -53,7 +54,7 @@ def interval95(
     """[low, high] of the mean at 95 %, cut at the range of the values; None for fewer than 2 values.
 
     Wilson's interval (Wilson 1927) where all values are 0 or 1. Otherwise the bootstrap-t (Efron 1981) with a fixed
-    seed where 10 to 100 `values` are given, in any order, and Student's t for fewer and more.
+    seed where 10 to 200 `values` are given, in any order, and Student's t for fewer and more.
 
     Where all values are equal, nothing is known of their spread: as with Wilson's interval, z^2 / (n + z^2) of all
     questions may have any other value of the range. None where the range has no end.
@@ -103,9 +104,11 @@ def _of_a_constant(value: float, n: int, low: float, high: float) -> list[float]
 
 def _reaches(n: int, values: Floats | None) -> tuple[float, float]:
     """How many standard errors the interval reaches below and above the mean."""
+    student = t_point(n - 1)
     if values is None or not BOOTSTRAP_FROM <= n <= KEPT:
-        return t_point(n - 1), t_point(n - 1)
-    return _studentised(np.sort(values))
+        return student, student
+    below, above = _studentised(np.sort(values))
+    return min(below, _FARTHEST * student), min(above, _FARTHEST * student)
 
 
 def _studentised(values: Floats) -> tuple[float, float]:
@@ -115,11 +118,10 @@ def _studentised(values: Floats) -> tuple[float, float]:
     """
     n = len(values)
     whole = np.rint((values - values[0]) * (2.0**_BITS / (values[-1] - values[0])))
-    whole = whole * n - whole.sum()  # n times the distance from the mean, a whole number
     drawn = _picks_of(n) @ np.stack([whole, whole * whole], axis=1)
-    means, spreads = drawn[:, 0], n * drawn[:, 1] - drawn[:, 0] ** 2
+    shifts, spreads = drawn[:, 0] - whole.sum(), n * drawn[:, 1] - drawn[:, 0] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        scores = means * math.sqrt(n - 1) / np.sqrt(spreads)
+        scores = shifts * math.sqrt(n - 1) / np.sqrt(spreads)
     scores = np.sort(np.nan_to_num(scores, nan=0.0, posinf=math.inf, neginf=-math.inf))
     edge = (RESAMPLES + 1) // 40
     return float(scores[-edge]), float(-scores[edge - 1])
@@ -152,15 +154,22 @@ def paired(differences: Floats, *, resamples: int = 10_000, seed: int = 0) -> Pa
     if any(not np.isfinite(column).all() for column in columns):
         raise ValueError("differences: must be finite or NaN, got an infinite one.")
     moments = [Moments.of(column) for column in columns]
-    n = np.array([m.n for m in moments], dtype=np.int64)
-    mean = np.array([math.nan if m.n == 0 else m.mean() for m in moments], dtype=np.float64)
-    spread = np.array([math.nan if m.n < 2 else m.variance() for m in moments], dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        sd = np.sqrt(spread * n / (n - 1))
-        half = (
-            np.array([math.nan if m.n < 2 or m.low == m.high else t_point(m.n - 1) for m in moments]) * sd / np.sqrt(n)
-        )
-    return Paired(n, mean, mean - half, mean + half, _p_of_signs(columns, resamples, seed), sd)
+    known = np.array([_known(of, column) for of, column in zip(moments, columns, strict=True)]).reshape(-1, 4)
+    n = np.array([of.n for of in moments], dtype=np.int64)
+    mean, low, high, sd = known.T
+    return Paired(n, mean, low, high, _p_of_signs(columns, resamples, seed), sd)
+
+
+def _known(moments: Moments, values: Floats) -> tuple[float, float, float, float]:
+    """(mean, low, high, sd) of differences; NaN where they say nothing of it."""
+    mean, variance, n = moments.mean(), moments.variance(), moments.n
+    if mean is None or variance is None or n < 2:
+        return math.nan if mean is None else mean, math.nan, math.nan, math.nan
+    if moments.low == moments.high:
+        return mean, math.nan, math.nan, 0.0
+    error = math.sqrt(variance / (n - 1))
+    below, above = _reaches(n, values)
+    return mean, mean - below * error, mean + above * error, error * math.sqrt(n)
 
 
 def _p_of_signs(columns: Sequence[Floats], resamples: int, seed: int) -> Floats:

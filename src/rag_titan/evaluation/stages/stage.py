@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.measures.latency import Sample
-from rag_titan.evaluation.measures.resampling import interval95
+from rag_titan.evaluation.measures.resampling import KEPT, interval95, is_binary
 from rag_titan.evaluation.measures.sums import Moments
 from rag_titan.evaluation.metric import MEAN, Floats, Metric
 
@@ -55,6 +55,14 @@ def per_query_rows(metrics: Sequence[Metric], values: Values, ids: Sequence[str]
     return [dict(zip(names, cells, strict=True)) for cells in zip(ids, *columns, strict=True)]
 
 
+_NOTHING = np.empty(0)
+
+
+def _worth_keeping(moments: Moments) -> bool:
+    """Do the values themselves say more of their mean than the moments?"""
+    return 0 < moments.n <= KEPT and not is_binary(moments)
+
+
 @dataclass
 class StageTally:
     """What the items of a stage add up to; two tallies merge into the tally of both.
@@ -62,6 +70,8 @@ class StageTally:
     present  some input of the stage was given
     moments  by key, for rows that reduce by moments
     samples  by the first key of the rows that share a `compute`, for rows that reduce by a quantile
+    values   by key, the measured values of rows that reduce by their mean, as long as they are few and not all 0 or 1:
+             what a bootstrap needs
     of       by key, how many items there were, measured or not
     reasons  by key, why a metric is not measured, where the stage knows better than "X was not passed"
     """
@@ -69,6 +79,7 @@ class StageTally:
     present: bool = False
     moments: dict[str, Moments] = field(default_factory=dict)
     samples: dict[str, Sample] = field(default_factory=dict)
+    values: dict[str, Floats] = field(default_factory=dict)
     of: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -99,6 +110,8 @@ class StageTally:
             if row.reduce.quantile is not None and row.compute not in sampled:
                 sampled.add(row.compute)
                 tally.samples[row.key] = Sample.of(items, most)
+            if row.reduce is MEAN and _worth_keeping(tally.moments[row.key]):
+                tally.values[row.key] = items[~np.isnan(items)]
         return tally
 
     @classmethod
@@ -140,16 +153,27 @@ class StageTally:
         """Both together; exact, so neither order nor batch size changes a digit."""
         keys = dict.fromkeys([*self.of, *other.of])
         none, empty = Moments(), Sample()
+        moments = {k: self.moments.get(k, none).merge(other.moments.get(k, none)) for k in keys}
+        kept = [k for k in dict.fromkeys([*self.values, *other.values]) if _worth_keeping(moments[k])]
         return StageTally(
             self.present or other.present,
-            {k: self.moments.get(k, none).merge(other.moments.get(k, none)) for k in keys},
+            moments,
             {
                 k: self.samples.get(k, empty).merge(other.samples.get(k, empty))
                 for k in dict.fromkeys([*self.samples, *other.samples])
             },
+            {k: np.concatenate([self._values_of(k), other._values_of(k)]) for k in kept},
             {k: self.of.get(k, 0) + other.of.get(k, 0) for k in keys},
             {**other.reasons, **self.reasons},
         )
+
+    def _values_of(self, key: str) -> Floats:
+        """The measured values of a key whose values are few: those that were kept, or as many zeros and ones."""
+        if key in self.values or key not in self.moments:
+            return self.values.get(key, _NOTHING)
+        of = self.moments[key]
+        ones = round((of.mean() or 0.0) * of.n)
+        return np.repeat([0.0, 1.0], [of.n - ones, ones])
 
     def summary(self, metrics: Sequence[Metric]) -> dict[str, float | None]:
         """{key: the number or None}, in the order of the rows."""
@@ -169,7 +193,8 @@ class StageTally:
         details = {}
         for row in metrics:
             moments, of = self.moments[row.key], self.of[row.key]
-            interval = interval95(moments, row.kind.low, row.kind.high) if row.reduce is MEAN else None
+            values = self.values.get(row.key)
+            interval = interval95(moments, row.kind.low, row.kind.high, values) if row.reduce is MEAN else None
             undefined = bool(moments.n) and row.reduce.value(moments, self._sample(row, metrics)) is None
             reason = "not measured: undefined (0/0)" if undefined else self._reason(row, given)
             details[row.key] = {"n": moments.n, "of": of, "reason": reason, "ci95": interval}
