@@ -74,7 +74,8 @@ def test_what_is_loaded_at_a_first_search_is_in_the_times_of_no_combination(monk
     monkeypatch.setattr(MemoryStore, "matching", matching)
     compare_pipelines(DOCUMENTS, GOLDEN, variants_of(SMALL, retrievers=["bm25", "hybrid"]))
     questions = [query["question"] for query in GOLDEN]
-    assert searched[1:] == questions * 2
+    assert [text for text in searched if text in questions] == questions * 2
+    assert searched[0] not in questions
     assert searched[0] not in questions
 
 

@@ -132,6 +132,12 @@ class Store(Protocol):
     def matching(self, question: str, k: int) -> list[Found]:
         """At most k chunks that share words with the question, by BM25, best first."""
 
+    def frequencies(self, words: Sequence[str]) -> list[int]:
+        """(n,) how many chunks have each word, as `matching` compares words."""
+
+    def size(self) -> int:
+        """How many chunks there are."""
+
 
 class Retriever(Protocol):
     """Question -> chunks."""

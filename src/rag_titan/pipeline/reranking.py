@@ -8,6 +8,7 @@ import numpy as np
 
 from rag_titan.errors import SettingsError
 from rag_titan.pipeline.parts import Embedder, Found, Reranker
+from rag_titan.pipeline.retrieval import fused
 from rag_titan.pipeline.sentences import sentences
 from rag_titan.pipeline.settings import Settings
 
@@ -26,13 +27,17 @@ class FirstReranker:
 
 
 class SentenceReranker:
-    """By the sentence of a chunk that is nearest to the question: a long chunk does not hide a good sentence."""
+    """By the sentence of a chunk that is nearest to the question: a long chunk does not hide a good sentence.
+
+    That order and the retriever's are fused by their ranks: a small model's cosine alone would throw away what a search
+    for words found.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     def rerank(self, question: str, found: Sequence[Found], k: int) -> list[Found]:
-        """At most k of them, best first, with the cosine of their best sentence; ties keep their order.
+        """At most k of them, best first, with their fused score; ties of the cosine keep their order.
 
         A chunk without a sentence, as one of headings alone, is compared as a whole.
         """
@@ -43,8 +48,8 @@ class SentenceReranker:
         products = np.round(vectors @ self._embedder.embed([question], query=True)[0], 6)
         ends = np.cumsum([len(some) for some in lists])
         best = np.maximum.reduceat(products, np.concatenate([[0], ends[:-1]]))
-        order = np.argsort(-best, kind="stable")[:k]
-        return [Found(found[place].chunk, float(best[place])) for place in order]
+        nearest = [found[place] for place in np.argsort(-best, kind="stable")]
+        return fused([found, nearest], (0.5, 0.5))[:k]
 
 
 class CallableReranker:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from rag_titan.evaluation.data.tokens import words
 from rag_titan.pipeline.parts import Chunk, Embedder, Found, Retrieved, Retriever, Store
 from rag_titan.pipeline.settings import Settings
 
 DEPTH = (
     100  # how far down both rankings are read for a fusion, so that its first places do not hang on how many are asked
 )
+_MOST_WORDS = 100  # of a question that are looked up
 _K = 60  # of reciprocal rank fusion, as its authors have it
 
 
@@ -53,9 +55,15 @@ class WordRetriever:
 
 
 class HybridRetriever:
-    """Both, fused by their ranks."""
+    """Both, fused by their ranks.
+
+    A model that was never shown an error code or a part number cannot place it, so where it ranks the chunk that holds
+    one says nothing. Of a question with such a rare term the chunks that hold it are ranked by BM25 for that term
+    alone, and stand in the ranking of the vectors there or where the vectors had them, whichever is higher.
+    """
 
     def __init__(self, store: Store, embedder: Embedder, vector_weight: float) -> None:
+        self._store = store
         self._vectors = VectorRetriever(store, embedder)
         self._words = WordRetriever(store)
         self._weights = vector_weight, 1 - vector_weight
@@ -65,8 +73,31 @@ class HybridRetriever:
         depth = max(k, DEPTH)
         near, matching = self._vectors.retrieve(question, depth), self._words.retrieve(question, depth)
         start = time.perf_counter()
-        found = fused([near.found, matching.found], self._weights)[:k]
+        ranked = near.found
+        if 0 < self._weights[0] < 1 and (rare := rare_words(question, self._store)):
+            ranked = raised(ranked, self._store.matching(" ".join(rare), depth))
+        found = fused([ranked, matching.found], self._weights)[:k]
         return Retrieved(found, near.search_ms + matching.search_ms + _ms(start), near.embedding_ms)
+
+
+def rare_words(question: str, store: Store) -> list[str]:
+    """The words of a question that at most one chunk in a hundred has, or, with a digit in it, a single one."""
+    asked = list(dict.fromkeys(words().tokens(question)))[:_MOST_WORDS]
+    most = store.size() // 100
+    return [
+        word
+        for word, count in zip(asked, store.frequencies(asked), strict=True)
+        if 0 < count <= most or (count == 1 and any(map(str.isdigit, word)))
+    ]
+
+
+def raised(found: Sequence[Found], exact: Sequence[Found]) -> list[Found]:
+    """The ranking with each of `exact` at its rank there, or where it is already if that is higher."""
+    ranks = {one.chunk.id: (rank, 1) for rank, one in enumerate(found)}
+    chunks = {one.chunk.id: one for one in (*exact, *found)}
+    for rank, one in enumerate(exact):
+        ranks[one.chunk.id] = min(ranks.get(one.chunk.id, (rank, 0)), (rank, 0))
+    return [chunks[name] for name in sorted(chunks, key=lambda name: ranks[name])]
 
 
 def fused(rankings: Sequence[Sequence[Found]], weights: Sequence[float]) -> list[Found]:

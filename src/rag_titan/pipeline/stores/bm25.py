@@ -33,6 +33,15 @@ class Bm25Index:
         order = hits[np.argsort(-scores[hits], kind="stable")][:k]
         return [(int(self._places[hit]), float(scores[hit])) for hit in order]
 
+    def frequencies(self, words: Sequence[str]) -> list[int]:
+        """(n,) how many texts have each word's stems, the least of them where it has several; 0 without a stem."""
+        if self._index is None:
+            return [0] * len(words)
+        known, starts = self._index.vocab_dict, self._index.scores["indptr"]
+        lists = [[known.get(stem) for stem in some] for some in stems(words)]
+        counts = [[0 if place is None else int(starts[place + 1] - starts[place]) for place in some] for some in lists]
+        return [min(some, default=0) for some in counts]
+
 
 def _bm25(tokens: list[list[str]]) -> Any:
     try:

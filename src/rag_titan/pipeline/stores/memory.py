@@ -57,6 +57,14 @@ class MemoryStore:
         index = self._built()
         return [Found(index.chunks[place], score) for place, score in index.words.best(question, k)]
 
+    def frequencies(self, words: Sequence[str]) -> list[int]:
+        """(n,) how many chunks have each word, as `matching` compares words; 0 for those that no question is."""
+        return self._built().words.frequencies(words)
+
+    def size(self) -> int:
+        """How many chunks there are."""
+        return len(self._built().chunks)
+
     def _built(self) -> _Index:
         with self._lock:
             if self._index is None:

@@ -115,6 +115,19 @@ class SqliteStore:
         with self._transaction():
             return [Found(_chunk(row), -score) for score, *row in self._rows(_MATCHING, (query, k))]
 
+    def frequencies(self, words: Sequence[str]) -> list[int]:
+        """(n,) how many chunks have each word, as `matching` compares words; 0 for those that no question is."""
+        with self._transaction():
+            return [self._frequency(found) if found else 0 for found in stems(words)]
+
+    def _frequency(self, found: Sequence[str]) -> int:
+        return min(int(self._value(_FREQUENCY, (f'"{stem}"',))) for stem in found)
+
+    def size(self) -> int:
+        """How many chunks there are."""
+        with self._transaction():
+            return int(self._value("SELECT count(*) FROM chunks"))
+
     def close(self) -> None:
         """Close the file."""
         with self._lock:
@@ -249,6 +262,7 @@ class SqliteStore:
 _INSERT = 'INSERT INTO chunks (doc_id, place, id, text, start, "end", metadata) VALUES (?, ?, ?, ?, ?, ?, ?)'
 _BY_NUMBER = f"SELECT doc_id, place, {_COLUMNS} FROM chunks WHERE number = ?"
 _NEAREST = "SELECT rowid, embedding, distance FROM vectors WHERE embedding MATCH ? AND k = ? ORDER BY distance"
+_FREQUENCY = "SELECT count(*) FROM words WHERE words MATCH ?"
 _MATCHING = f"""
 SELECT bm25(words) AS badness, {_COLUMNS} FROM words JOIN chunks ON chunks.number = words.rowid
 WHERE words MATCH ? ORDER BY badness, doc_id, place LIMIT ?
