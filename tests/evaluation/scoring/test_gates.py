@@ -7,6 +7,8 @@ import pytest
 
 from rag_titan.errors import SettingsError, UnknownMetricError
 from rag_titan.evaluation import metric as kinds
+from rag_titan.evaluation.measures.resampling import interval95
+from rag_titan.evaluation.measures.sums import Moments
 from rag_titan.evaluation.metric import Kind, Metric, Stage
 from rag_titan.evaluation.scoring.scorecard import ScoreAggregator
 
@@ -32,6 +34,12 @@ def gates(values: dict[str, Any], **options: Any) -> tuple[str, list[dict[str, A
     return card["overall"]["status"], card["gates"]
 
 
+def judged(value: float, ends: Any, n: Any = 10, **options: Any) -> dict[str, Any]:
+    detail = {"recall_at_k": {"n": n, "of": 10, "reason": None, "ci95": ends}}
+    report = {"retrieval": {"summary": {"recall_at_k": value}, "detail": detail}}
+    return of(ScoreAggregator(rows=ROWS, **options).aggregate(report)["gates"], "recall_at_k")
+
+
 def of(rows: list[dict[str, Any]], key: str) -> dict[str, Any]:
     return next(gate for gate in rows if gate["metric"] == key)
 
@@ -43,7 +51,7 @@ def test_a_default_gate_fails_only_below_its_minimum(value: float | None, status
     overall, rows = gates({"recall_at_k": value})
     assert of(rows, "recall_at_k") == {
         "stage": "retrieval", "metric": "recall_at_k", "minimum": 0.7,
-        "value": value, "status": status, "required": False,
+        "value": value, "status": status, "required": False, "ci95": None, "verdict": status, "needed": None,
     }  # fmt: skip
     assert (overall == "Action Required") == (status == "fail")
 
@@ -90,6 +98,7 @@ def test_a_required_metric_without_a_gate_has_no_minimum() -> None:
     overall, rows = gates({"mrr_at_k": 0.0}, required=["retrieval.mrr_at_k"])
     assert of(rows, "mrr_at_k") == {
         "stage": "retrieval", "metric": "mrr_at_k", "minimum": None, "value": 0.0, "status": "pass", "required": True,
+        "ci95": None, "verdict": "pass", "needed": None,
     }  # fmt: skip
     assert overall != "Action Required"
 
@@ -116,3 +125,58 @@ def test_gates_that_cannot_be_meant_are_errors_with_their_place(
 ) -> None:
     with pytest.raises(error, match=message):
         ScoreAggregator(rows=ROWS, **options)
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "status", "verdict"),
+    [
+        (0.9, [0.8, 0.95], "pass", "pass"),
+        (0.75, [0.7, 0.8], "pass", "pass"),
+        (0.75, [0.7 - 1e-12, 0.8], "pass", "pass"),
+        (0.75, [0.69, 0.8], "pass", "undecided"),
+        (0.65, [0.5, 0.7], "fail", "undecided"),
+        (0.65, [0.5, 0.69], "fail", "fail"),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval_on_one_side(
+    value: float, ends: list[float], status: str, verdict: str
+) -> None:
+    row = judged(value, ends)
+    assert (row["status"], row["verdict"], row["ci95"]) == (status, verdict, ends)
+    assert (row["needed"] is None) == (verdict != "undecided")
+
+
+def test_seven_of_ten_against_a_minimum_of_eight_tenths_is_undecided() -> None:
+    """By hand: Wilson's interval leaves 0.8 when 0.1 = 1.96 * sqrt(0.8 * 0.2 / n), n = 61.5."""
+    ends = interval95(Moments.of(np.array([1.0] * 7 + [0.0] * 3)))
+    row = judged(0.7, ends, quality_gates={"retrieval": {"recall_at_k": 0.8}})
+    assert (row["status"], row["verdict"], row["needed"]) == ("fail", "undecided", 62)
+
+
+def test_a_maximum_is_decided_from_the_other_side() -> None:
+    rows = (row(Stage.RETRIEVAL, "recall_at_k", kinds.FAULT_RATE),)
+    gate = {"quality_gates": {"retrieval": {"recall_at_k": 0.2}}, "stages": ["retrieval"], "rows": rows}
+    detail = {"recall_at_k": {"n": 50, "ci95": None}}
+    found = []
+    for ends in ([0.0, 0.2], [0.1, 0.3], [0.21, 0.4]):
+        detail["recall_at_k"]["ci95"] = ends  # type: ignore[assignment]
+        report = {"retrieval": {"summary": {"recall_at_k": sum(ends) / 2}, "detail": detail}}
+        found.append(ScoreAggregator(**gate).aggregate(report)["gates"][0]["verdict"])  # type: ignore[arg-type]
+    assert found == ["pass", "undecided", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("n", "ends"),
+    [
+        (10, None),
+        (10, "01"),
+        (10, [0.1]),
+        (10, [0.1, None]),
+        (10, [0.1, float("nan")]),
+        (None, [0.1, 0.9]),
+        (1, [0, 1]),
+    ],
+)
+def test_without_an_interval_the_verdict_is_the_status(n: Any, ends: Any) -> None:
+    row = judged(0.6, ends, n)
+    assert (row["status"], row["verdict"], row["ci95"], row["needed"]) == ("fail", "fail", None, None)

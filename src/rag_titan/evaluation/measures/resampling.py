@@ -279,6 +279,29 @@ def needed(sd: float, difference: float) -> int | None:
     return count
 
 
+def deciding(mean: float, limit: float, n: int, ends: Sequence[float]) -> int | None:
+    """About how many values would put `limit` outside the interval of the mean, if the mean stayed what it is.
+
+    ends  the interval of n values: Wilson's where all were 0 or 1, else its width tells their spread. None where the
+          mean lies on the limit, or more than 1e12 values were needed.
+
+    >>> deciding(0.7, 0.8, 10, [0.39677814746114537, 0.8922087325936989])
+    62
+    """
+    gap, half = abs(mean - limit), max(mean - ends[0], ends[1] - mean)
+    if not half or gap < 1e-6 * half:
+        return None
+    if 0 <= mean <= 1 and np.allclose(_wilson(mean, n), ends, rtol=0, atol=1e-9):
+        if not 0 < limit < 1:
+            return None
+        return max(2, math.ceil(Z95**2 * limit * (1 - limit) / gap**2))
+    error = half * math.sqrt(n) / t_point(n - 1)
+    count = max(2, math.ceil((Z95 * error / gap) ** 2))
+    while t_point(count - 1) * error / math.sqrt(count) > gap:
+        count += 1
+    return count
+
+
 def two_samples(
     baseline: tuple[float, Sequence[float], int], current: tuple[float, Sequence[float], int]
 ) -> tuple[float, float, float]:

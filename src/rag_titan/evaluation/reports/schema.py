@@ -7,7 +7,7 @@ from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, label_of, stage_names
 from rag_titan.evaluation.metric import Metric, Stage
-from rag_titan.evaluation.scoring.gates import FAIL, PASS, UNMEASURED
+from rag_titan.evaluation.scoring.gates import FAIL, PASS, UNDECIDED, UNMEASURED
 from rag_titan.evaluation.scoring.policy import (
     ACTION_REQUIRED,
     EVALUATED,
@@ -100,7 +100,7 @@ def _stage(stage: str, rows: list[Metric]) -> Schema:
     values = {row.key: _value(row, row.title) for row in rows}
     items = {row.item_key: _value(row, row.title) for row in rows if row.per == "query"}
     per_query = _list_of(_object({"id": {"type": "string"}, **items}, ["id"]))
-    detail = _map_of(_object({"n": COUNT, "of": COUNT, "reason": TEXT, "ci95": {"type": ["array", "null"]}}))
+    detail = _map_of(_object({"n": COUNT, "of": COUNT, "reason": TEXT, "ci95": _ends()}))
     if stage in (Stage.CHUNKING, Stage.EMBEDDING, Stage.END_TO_END):
         known = _object({**values, "per_query": per_query, "detail": detail}, [*values, "detail"])
     else:
@@ -159,7 +159,10 @@ def _scorecard() -> Schema:
         "metric": {"type": "string"},
         "minimum": NUMBER,
         "value": NUMBER,
-        "status": {"enum": [PASS, FAIL, UNMEASURED]},
+        "status": {"enum": [PASS, FAIL, UNMEASURED], "description": "from the value alone"},
+        "ci95": _ends(),
+        "verdict": {"enum": [PASS, FAIL, UNDECIDED, UNMEASURED], "description": "from the whole interval"},
+        "needed": {**_or_null(COUNT), "description": "about how many questions would decide it"},
     }
     return _object(
         {

@@ -16,10 +16,12 @@ from rag_titan.evaluation.catalogue import (
     stage_names,
     value_of,
 )
-from rag_titan.evaluation.limits import above, below, number
+from rag_titan.evaluation.limits import above, below, finite, number
+from rag_titan.evaluation.measures.resampling import deciding
 from rag_titan.evaluation.scoring.policy import QUALITY_GATES
 
 PASS, FAIL, UNMEASURED = "pass", "fail", "unmeasured"
+UNDECIDED = "undecided"
 Limits = Mapping[str, Mapping[str, float | None]]
 
 
@@ -39,12 +41,37 @@ class Gate:
     required: bool = False
 
     def judge(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """The row of the scorecard: {stage, metric, minimum, (maximum), value, status, required}."""
+        """The row of the scorecard: {stage, metric, minimum, (maximum), value, status, required, ci95, verdict,
+        needed}.
+
+        status   from the value alone
+        ci95     the 95 % interval of the value, None without one
+        verdict  "pass" or "fail" where the whole interval is on that side of the limit, else "undecided"; the status
+                 where there is no interval
+        needed   about how many questions (or chunks, or spans) would decide it at this value; None where it is decided,
+                 where there is no interval, and where the value lies on the limit
+
+        >>> detail = {"recall_at_k": {"n": 10, "ci95": [0.397, 0.892]}}
+        >>> report = {"retrieval": {"summary": {"recall_at_k": 0.7}, "detail": detail}}
+        >>> row = Gate("retrieval", "recall_at_k", 0.8).judge(report)
+        >>> row["status"], row["verdict"]
+        ('fail', 'undecided')
+        """
         value = value_of(report, self.stage, self.key)
         row: dict[str, Any] = {"stage": self.stage, "metric": self.key, "minimum": None if self.highest else self.limit}
         if self.highest:
             row["maximum"] = self.limit
-        return {**row, "value": value, "status": self._status(value), "required": self.required}
+        row |= {"value": value, "status": self._status(value), "required": self.required}
+        n, ends = _interval_of(report, self.stage, self.key)
+        return row | {"ci95": ends, **self._verdict(row["status"], value, n, ends)}
+
+    def _verdict(self, status: str, value: float | None, n: int, ends: list[float] | None) -> dict[str, Any]:
+        if value is None or ends is None or self.limit is None:
+            return {"verdict": status, "needed": None}
+        sides = {self._status(end) for end in ends}
+        if len(sides) == 1:
+            return {"verdict": sides.pop(), "needed": None}
+        return {"verdict": UNDECIDED, "needed": deciding(value, self.limit, n, ends)}
 
     def _status(self, value: float | None) -> str:
         if value is None:
@@ -53,6 +80,21 @@ class Gate:
             return PASS
         broken = above(value, self.limit) if self.highest else below(value, self.limit)
         return FAIL if broken else PASS
+
+
+def _interval_of(report: Mapping[str, Any], stage: str, key: str) -> tuple[int, list[float] | None]:
+    """(n, 95 % interval) of a metric; (0, None) where the report, which may be anybody's, has none."""
+    node: Any = report
+    for name in (stage, "detail", key):
+        node = node.get(name) if isinstance(node, Mapping) else None
+    if not isinstance(node, Mapping):
+        return 0, None
+    n, given = finite(node.get("n")), node.get("ci95")
+    ends = [finite(end) for end in given] if isinstance(given, list | tuple) else []
+    known = [end for end in ends if end is not None]
+    if n is None or n < 2 or len(ends) != 2 or len(known) != 2:
+        return 0, None
+    return int(n), known
 
 
 def gates_of(
