@@ -39,7 +39,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "numpy": (f"{FACE}.*", "rag_titan.models.embed", "rag_titan.pipeline.*"),
     "msgspec": (f"{FACE}.data.*", f"{FACE}.preparation.*", f"{FACE}.importers.*"),
     "rapidfuzz": (f"{FACE}.measures.text",),
-    "pyarrow": (f"{FACE}.data.parquet", f"{FACE}.exports.per_query"),
+    "pyarrow": (f"{FACE}.data.parquet", f"{FACE}.exports.per_query", f"{FACE}.reports.parquet"),
     "pandas": (f"{FACE}.exports.per_query",),
     "rensa": (f"{FACE}.preparation.duplicates",),
     "openpyxl": (f"{FACE}.data.sheets",),

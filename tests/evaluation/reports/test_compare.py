@@ -89,7 +89,8 @@ def test_an_entry_says_from_where_to_where_and_by_how_much() -> None:
         report({"retrieval.p95_latency_ms": 100, "retrieval.recall_at_k": 0.75}),
         rows=ROWS,
     )
-    assert entries == [
+    named = ("metric", "baseline", "current", "change", "relative_change")
+    assert [{name: entry[name] for name in named} for entry in entries] == [
         {"metric": "retrieval.recall_at_k", "baseline": 0.75, "current": 0.5, "change": -0.25, "relative_change": None},
         {
             "metric": "retrieval.p95_latency_ms",

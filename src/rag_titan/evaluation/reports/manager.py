@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ import numpy as np
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.catalogue import Rows, stage_names
 from rag_titan.evaluation.reports import compare
-from rag_titan.evaluation.reports.compare import TOLERANCE, Entry, Report
+from rag_titan.evaluation.reports.compare import TOLERANCE, Entry
 from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.html import html
 from rag_titan.evaluation.reports.markdown import markdown
+from rag_titan.evaluation.reports.pairing import Report
 from rag_titan.evaluation.writing import PathLike, write
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -61,20 +62,44 @@ class ReportManager:
         """
         write(path, html(report, comparison, explorer=explorer, rows=self.rows))
 
+    def save_junit(
+        self,
+        report: Report,
+        path: PathLike,
+        comparison: Mapping[str, Any] | None = None,
+        *,
+        failures: Sequence[Mapping[str, Any]] = (),
+        per_query: bool = False,
+    ) -> None:
+        """Write what failed as JUnit XML, atomically; parent folders are made. Raises SettingsError where it cannot.
+
+        For `failures` and `per_query` see `reports.junit.junit`.
+        """
+        from rag_titan.evaluation.reports.junit import junit
+
+        write(path, junit(report, comparison, failures=failures, per_query=per_query))
+
     def load_json(self, path: PathLike) -> dict[str, Any]:
         """The report in a file; raises DatasetError where there is none, with what is there instead."""
         return load(path)
 
-    def compare(self, report: Report, baseline: Report, tolerance: float = TOLERANCE) -> Entry:
-        """What got worse, better, vanished and appeared; see `reports.compare.compare`."""
-        return compare.compare(report, baseline, tolerance, rows=self.rows)
+    def compare(
+        self, report: Report, baseline: Report, tolerance: float = TOLERANCE, *, primary: Iterable[str] | None = None
+    ) -> Entry:
+        """What got worse, better, vanished and appeared, and how sure that is; see `reports.compare.compare`.
 
-    def regressions(self, report: Report, baseline: Report, tolerance: float = TOLERANCE) -> list[Entry]:
+        primary  the metrics that the comparison is about, "key" or "stage.key"; None: those of the default gates
+        """
+        return compare.compare(report, baseline, tolerance, rows=self.rows, primary=primary)
+
+    def regressions(
+        self, report: Report, baseline: Report, tolerance: float = TOLERANCE, *, primary: Iterable[str] | None = None
+    ) -> list[Entry]:
         """What got worse than the baseline by more than the tolerance: [{"metric", "baseline", "current", ...}].
 
         Raises SettingsError where the two cannot be compared.
         """
-        return compare.regressions(report, baseline, tolerance, rows=self.rows)
+        return compare.regressions(report, baseline, tolerance, rows=self.rows, primary=primary)
 
     def failed_queries(self, report: Report) -> list[Entry]:
         """One row for each question that failed: [{"query_id", "stage", "reason", ...}]."""

@@ -134,6 +134,11 @@ QUALITY_GATES: Mapping[str, Mapping[str, Choice]] = {
     Stage.END_TO_END: {"task_success_rate": Choice(0.75, "One user in four sent away without help is too many.")},
 }  # fmt: skip
 
+PRIMARY: tuple[str, ...] = tuple(f"{stage}.{key}" for stage, gates in QUALITY_GATES.items() for key in gates)
+"""The metrics that a comparison is about, "stage.key": those that matter enough for a gate."""
+
+RECHUNKED = Choice(0.5, "Where most chunks are others than before, gold by chunk id means other texts, or none.")
+
 RATINGS: tuple[tuple[float, str], ...] = (  # from this score on; an edge belongs to the upper band
     (90, "Excellent"),
     (80, "Very Good"),
