@@ -17,6 +17,10 @@ also_at = [5, 100]
 stages = ["retrieval", "generation", "end_to_end"]
 required = ["recall_at_k"]
 max_error_rate = 0.05
+by = ["language", "tenant"]
+primary = ["recall_at_k", "generation.answer_f1"]
+tolerance = 0.03
+require_significant = true
 
 [conventions]
 preset = "trec_eval"
@@ -46,6 +50,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     (tmp_path / "rag-titan.toml").write_text(FULL)
     assert read_config(None, tmp_path) == Config(
         file="rag-titan.toml",
+        by=("language", "tenant"),
+        primary=("recall_at_k", "generation.answer_f1"),
+        tolerance=0.03,
+        require_significant=True,
         k=10,
         also_at=(5, 100),
         conventions={"preset": "trec_eval", "relevance_level": 2},
@@ -85,6 +93,12 @@ def test_a_project_without_the_table_sets_nothing(tmp_path: Path, text: str) -> 
         ("also_at = [5, 0]", "also_at[1]: must be a whole number from 1 to 1000000000, got 0."),
         ("stages = 'retrieval'", "stages: must be a list, got 'retrieval'. Write ['retrieval']."),
         ("max_error_rate = 5", "max_error_rate: must be a number from 0 to 1, got 5."),
+        ("by = 'language'", "by: must be a list, got 'language'. Write ['language']."),
+        ("primary = [1]", "primary[0]: must be text, got 1."),
+        ("tolerance = -1", "tolerance: must be a number from 0, such as 0.02, got -1."),
+        ("tolerance = nan", "tolerance: must be a number from 0, such as 0.02, got nan."),
+        ("tolerance = true", "tolerance: must be a number from 0, such as 0.02, got True."),
+        ("require_significant = 1", "require_significant: must be true or false, got 1."),
         ("conventions = 1", "conventions: must be text, got 1."),
         ("gates = 1", "gates: must be a table, got 1."),
         ("[gates]\nrecall_at_k = 0.9", "gates.recall_at_k: must be a table, got 0.9."),
@@ -111,6 +125,7 @@ def test_what_has_no_meaning_is_one_sentence_with_the_file(tmp_path: Path, text:
         ("[gates.retrieval]\nrecal_at_k = 1", "unknown metric 'recal_at_k'; the nearest is 'recall_at_k'."),
         ("[thresholds]\nrecal_at_k = 1", "unknown metric 'recal_at_k'; the nearest is 'recall_at_k'."),
         ("required = ['recal_at_k']", "unknown metric 'recal_at_k'; the nearest is 'recall_at_k'."),
+        ("primary = ['recal_at_k']", "unknown metric 'recal_at_k'; the nearest is 'recall_at_k'."),
         ("conventions = 'trec'", "unknown preset 'trec'; the nearest is 'trec_eval'."),
         ("stages = ['retreival']", "unknown stage 'retreival'; the nearest is 'retrieval'."),
         ("[weights.stage]\nretrieval = -1", "rag-titan.toml: weights.stage.retrieval: must be a finite number from 0"),
@@ -149,8 +164,9 @@ def test_a_gate_of_the_file_fails_the_run_below_its_minimum(run: Run, write: Wri
     write("[gates.retrieval]\nrecall_at_k = 0.6\n", "rag-titan.toml")
     done = run("evaluate", "--input", path)
     assert done.code == 1
-    assert done.lines[-2:] == [
+    assert done.lines[-3:] == [
         "Gate failed: retrieval.recall_at_k is 0.500, must be at least 0.600",
+        "  95% interval 0.095 to 0.905; 2 questions, about 93 needed",
         "Failed: 1 failed gate",
     ]
 

@@ -125,7 +125,7 @@ def test_a_regression_fails_the_run_when_asked_to(run: Run, write: Write, baseli
     path = write(dataset({**MISSED, "answer": "a", "expected_answer": "a"}))
     told = run("evaluate", "--input", path, "--baseline", baseline)
     failed = run("evaluate", "--input", path, "--baseline", baseline, "--fail-on-regression")
-    assert "Regression: retrieval.recall_at_k 1.000 -> 0.000" in told.lines
+    assert "Regression: retrieval.recall_at_k 1.000 -> 0.000 (could be noise)" in told.lines
     assert (told.code, failed.code) == (0, 1)
     assert failed.lines[-1].startswith("Failed: ")
     assert "regressions" in failed.lines[-1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag_titan.cli.evaluate import Form
+from rag_titan.cli.evaluate_options import Form
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, StoreFile, settings_with_store
 from rag_titan.cli.terminal import escaped, say
 from rag_titan.errors import SettingsError

@@ -31,6 +31,10 @@ class Config:
     gates           [gates.retrieval] and so on; they fail on what is not measured, and `false` takes a gate away
     thresholds      [thresholds]; "stage.key" may also be written as a table; `false` takes one away
     columns         [columns]: where the keys of a query stand in the records that are read
+    by              the tags that the results are sliced by
+    primary         the metrics that a change is judged by, "key" or "stage.key"; None: those of the usual gates
+    tolerance       from which change on a metric counts as worse
+    require_significant  only a change that is more than noise fails the run, and with a baseline it does
     """
 
     file: str | None = None
@@ -46,6 +50,10 @@ class Config:
     required: tuple[str, ...] = ()
     max_error_rate: float | None = None
     columns: Table = field(default_factory=dict)
+    by: tuple[str, ...] = ()
+    primary: tuple[str, ...] | None = None
+    tolerance: float | None = None
+    require_significant: bool | None = None
 
 
 def read_config(path: Path | None, folder: Path) -> Config:
@@ -167,6 +175,19 @@ def _share(where: str, value: Any) -> float:
     return float(value)
 
 
+def tolerance(where: str, value: Any) -> float:
+    """A change that counts as none; raises SettingsError for anything but a finite number from 0."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LARGEST:
+        raise SettingsError(f"{where}: must be a number from 0, such as 0.02, got {short(value)}.")
+    return float(value)
+
+
+def _switch(where: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise SettingsError(f"{where}: must be true or false, got {short(value)}.")
+    return value
+
+
 def _text(where: str, value: Any) -> str:
     if not isinstance(value, str):
         raise SettingsError(f"{where}: must be text, got {short(value)}.")
@@ -193,6 +214,10 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "stages": _listed(_text),
     "required": _listed(_text),
     "max_error_rate": _share,
+    "by": _listed(_text),
+    "primary": _listed(_text),
+    "tolerance": tolerance,
+    "require_significant": _switch,
 }
 _SECTIONS = ("weights", "targets", "gates", "thresholds", "columns")
 _OF_THE_PIPELINE = "pipeline"  # its settings, which index, ask and compare read in the same file

@@ -5,167 +5,83 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from rag_titan.cli.config import config_file, read_config
+from rag_titan.cli import evaluate_options as option
+from rag_titan.cli.config import Config, config_file, read_config
+from rag_titan.cli.evaluate_options import Form
 from rag_titan.cli.outcome import Outcome, Rules
 from rag_titan.cli.outputs import Outputs
 from rag_titan.cli.settings import columns_of, evaluator_of, merged
-from rag_titan.cli.terminal import complain, progress, say
+from rag_titan.cli.terminal import command, complain, progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
-    from rag_titan.evaluation import Columns, RAGEvaluator
+    from rag_titan.evaluation import Columns, RAGEvaluator, ReportManager
 
 Report = dict[str, Any]
 
-# readable=False in the options below: what cannot be read is said in a sentence of ours, not of the parser.
-DATA, WHAT, RESULT, FAIL = "Data", "What is computed", "Results", "When to fail (exit code 1)"
-
-
-class Form(StrEnum):
-    """How the result is printed."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-Input = Annotated[
-    str,
-    typer.Option(
-        metavar="FILE|FOLDER|-", rich_help_panel=DATA,
-        help="A dataset in JSON, questions in JSON Lines, Parquet or CSV, a folder, .gz of any, - for stdin.",
-    ),
-]  # fmt: skip
-Chunks = Annotated[
-    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=DATA, help="The chunks of your index.")
-]
-Documents = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE|FOLDER",
-        readable=False,
-        rich_help_panel=DATA,
-        help="The source documents: a file of a dataset, or a folder of text files.",
-    ),
-]
-SkipBad = Annotated[
-    bool,
-    typer.Option(
-        "--skip-bad-records", rich_help_panel=DATA, help="Leave out records that break a rule, and list them."
-    ),
-]
-Cutoffs = Annotated[
-    str | None, typer.Option(metavar="K[,K...]", rich_help_panel=WHAT, help="K, and further cut-offs. Usually 5.")
-]
-Stages = Annotated[
-    str | None, typer.Option(metavar="A,B", rich_help_panel=WHAT, help="Only these stages. Usually all seven.")
-]
-Preset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PRESET", rich_help_panel=WHAT, help="seed (the default), trec_eval or squad: how metrics are defined."
-    ),
-]
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        readable=False,
-        rich_help_panel=WHAT,
-        help="Usually rag-titan.toml, or the table tool.rag-titan of pyproject.toml.",
-    ),
-]
-Output = Annotated[
-    Path,
-    typer.Option(
-        metavar="FILE",
-        readable=False,
-        rich_help_panel=RESULT,
-        help="The JSON report; a Markdown report is written beside it.",
-    ),
-]
-PerQuery = Annotated[
-    str,
-    typer.Option(
-        metavar="report|none|FILE",
-        rich_help_panel=RESULT,
-        help="Where the values of each question go; FILE is Parquet.",
-    ),
-]
-Printed = Annotated[Form, typer.Option("--format", rich_help_panel=RESULT, help="How the result is printed.")]
-Baseline = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", readable=False, rich_help_panel=RESULT, help="An earlier JSON report to compare with."
-    ),
-]
-OnRegression = Annotated[
-    bool, typer.Option("--fail-on-regression", rich_help_panel=FAIL, help="If a metric got worse than the baseline.")
-]
-OnGate = Annotated[bool, typer.Option("--fail-on-gate", rich_help_panel=FAIL, help="If any quality gate fails.")]
-Require = Annotated[
-    list[str] | None, typer.Option(metavar="METRIC", rich_help_panel=FAIL, help="If this metric is not measured.")
-]
-MaxErrors = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE", min=0, max=1, rich_help_panel=FAIL, help="If more of the questions ended in an error."
-    ),
-]
-Processes = Annotated[
-    int | None,
-    typer.Option(
-        min=1, rich_help_panel=WHAT,
-        help="How many processes share large JSON Lines, with --per-query none. Usually one a processor, up to 4.",
-    ),
-]  # fmt: skip
-
 
 def evaluate(
-    input: Input,
-    output: Output = Path("report.json"),
-    chunks: Chunks = None,
-    documents: Documents = None,
-    skip_bad_records: SkipBad = False,
-    k: Cutoffs = None,
-    stages: Stages = None,
-    conventions: Preset = None,
-    config: ConfigFile = None,
-    per_query: PerQuery = "report",
-    processes: Processes = None,
-    form: Printed = Form.TEXT,
-    baseline: Baseline = None,
-    fail_on_regression: OnRegression = False,
-    fail_on_gate: OnGate = False,
-    require: Require = None,
-    max_error_rate: MaxErrors = None,
-) -> None:
+    input: option.Input, output: option.Output = Path("report.json"), chunks: option.Chunks = None,
+    documents: option.Documents = None, skip_bad_records: option.SkipBad = False,
+    k: option.Cutoffs = None, stages: option.Stages = None, by: option.By = None, conventions: option.Preset = None,
+    config: option.ConfigFile = None, per_query: option.PerQuery = "report", processes: option.Processes = None,
+    html: option.Html = None, redact: option.Redact = False, form: option.Printed = Form.TEXT,
+    baseline: option.Baseline = None, junit: option.Junit = None, junit_per_query: option.JunitPerQuery = False,
+    github: option.GitHub = False, fail_on_regression: option.OnRegression = False,
+    require_significant: option.Significant = False, tolerance: option.Tolerance = None,
+    fail_on_gate: option.OnGate = False, require: option.Require = None, max_error_rate: option.MaxErrors = None,
+) -> None:  # fmt: skip
     """Score a logged RAG run: save report.json and report.md, and say where it failed.
 
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
-    outputs = Outputs(output, per_query)
+    outputs = Outputs(output, per_query, html, junit, junit_per_query)
     outputs.check([input, chunks, documents, baseline, config_file(config, Path())])
     read = read_config(config, Path())
-    chosen = merged(read, k, conventions, stages, require or (), max_error_rate)
-    evaluator, before = evaluator_of(read, chosen), _baseline(baseline, fail_on_regression)
-    mapping = columns_of(read)
-    with _as_file(documents) as texts, progress() as counter:
-        report = evaluator.evaluate_path(
-            input, chunks=chunks, documents=texts, columns=_about(input, mapping), per_query=outputs.per_query,
-            skip_bad_records=skip_bad_records, progress=counter, processes=processes,
-        )  # fmt: skip
-    comparison = _saved(outputs, evaluator, report, before)
-    rules = Rules(fail_on_regression, fail_on_gate, chosen.gates, chosen.required, chosen.max_error_rate)
-    outcome = Outcome(report, outputs.files, rules, baseline, comparison)
+    chosen = merged(
+        read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,
+        tolerance=tolerance, require_significant=require_significant or None,
+    )  # fmt: skip
+    rules = Rules(
+        fail_on_regression, fail_on_gate, chosen.gates, chosen.required, chosen.max_error_rate,
+        bool(chosen.require_significant),
+    )  # fmt: skip
+    evaluator = evaluator_of(read, chosen, explorer=html is not None, redact=redact)
+    _check_rules(rules, baseline, asked=require_significant)
+    before = _baseline(baseline)
+    data = _Data(input, chunks, documents, columns_of(read), skip_bad_records, processes)
+    report = data.scored(evaluator, outputs.per_query)
+    outcome = _saved(outputs, evaluator, Outcome(report, outputs.files, rules, baseline), before, chosen)
     say(_printed(outcome, form))
+    if github:
+        _tell_github(outcome)
     raise typer.Exit(outcome.exit_code)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Where the run is read from, and how."""
+
+    input: str
+    chunks: Path | None
+    documents: Path | None
+    columns: Columns | None
+    skip_bad_records: bool
+    processes: int | None
+
+    def scored(self, evaluator: RAGEvaluator, per_query: str | None) -> Report:
+        with _as_file(self.documents) as texts, progress() as counter:
+            return evaluator.evaluate_path(
+                self.input, chunks=self.chunks, documents=texts, columns=_about(self.input, self.columns),
+                per_query=per_query, skip_bad_records=self.skip_bad_records, progress=counter, processes=self.processes,
+            )  # fmt: skip
 
 
 @contextmanager
@@ -197,10 +113,19 @@ def _about(input: str, columns: Columns | None) -> Columns | None:
     return None if Path(input).is_dir() else columns
 
 
-def _baseline(path: Path | None, wanted: bool) -> Report | None:
-    """The report to compare with; None where none was named, and on a first run, whose file is not there yet."""
-    if path is None and wanted:
+def _check_rules(rules: Rules, baseline: Path | None, asked: bool) -> None:
+    """A rule that was asked for on the command line must have something to judge."""
+    if baseline is not None:
+        return
+    if rules.on_regression:
         raise SettingsError("--fail-on-regression: must have a baseline, got none. Add --baseline FILE.")
+    if asked and not (rules.on_gate or rules.gates):
+        rule = "must have a baseline, or gates that fail the run, got none"
+        raise SettingsError(f"--require-significant: {rule}. Add --baseline FILE or --fail-on-gate.")
+
+
+def _baseline(path: Path | None) -> Report | None:
+    """The report to compare with; None where none was named, and on a first run, whose file is not there yet."""
     if path is None or not path.exists():
         return None
     from rag_titan.evaluation import ReportManager
@@ -208,17 +133,35 @@ def _baseline(path: Path | None, wanted: bool) -> Report | None:
     return ReportManager().load_json(path)
 
 
-def _saved(outputs: Outputs, evaluator: RAGEvaluator, report: Report, before: Report | None) -> Report | None:
-    """Save the report, and say how it compares; with all metrics of the evaluator, those of other packages too."""
+def _saved(
+    outputs: Outputs, evaluator: RAGEvaluator, outcome: Outcome, before: Report | None, chosen: Config
+) -> Outcome:
+    """Save the reports, and say how they compare; with all metrics of the evaluator, those of other packages too."""
     from rag_titan.evaluation import ReportManager
 
-    manager = ReportManager(rows=evaluator.rows)
-    comparison = None if before is None else manager.compare(report, before)
-    outputs.save(manager, report, comparison)
-    return comparison
+    manager, report = ReportManager(rows=evaluator.rows), dict(outcome.report)
+    explorer = report.pop("explorer", None)  # for the page alone, which holds what a reader looks up
+    comparison = None if before is None else _compared(manager, report, before, chosen)
+    outcome = replace(outcome, report=report, comparison=comparison)
+    outputs.save(manager, report, comparison, explorer=explorer, failing=outcome.failing)
+    return outcome
+
+
+def _compared(manager: ReportManager, report: Report, before: Report, chosen: Config) -> Report:
+    options: dict[str, Any] = {} if chosen.tolerance is None else {"tolerance": chosen.tolerance}
+    return manager.compare(report, before, primary=chosen.primary, **options)
 
 
 def _printed(outcome: Outcome, form: Form) -> Iterable[str]:
     from rag_titan.cli.wording import Wording
 
     return [outcome.json()] if form is Form.JSON else Wording(outcome).lines()
+
+
+def _tell_github(outcome: Outcome) -> None:
+    from rag_titan.integrations import github
+
+    # Also what stands on standard error is read by the runner; standard output stays the result alone.
+    command(github.commands(outcome.report, outcome.comparison, outcome.failing))
+    if refused := github.append(github.summary(outcome.report, outcome.comparison, outcome.failing)):
+        complain(f"note: {refused}")

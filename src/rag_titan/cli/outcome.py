@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ from rag_titan.cli.config import Limits
 
 FINE, FAILED, UNUSABLE, UNMEASURED = 0, 1, 2, 3
 NAMED = 3  # ids and warnings that are printed
+NOTHING_MEASURED = "Nothing could be measured: the data hold no outputs that a metric could read"
+_REASONS = {
+    "regression": "regression",
+    "vanished": "vanished metric",
+    "gate": "failed gate",
+    "required": "required metric not measured",
+}
 
 Report = Mapping[str, Any]
 
@@ -22,6 +30,8 @@ class Rules:
 
     gates     the gates of the config file; the others fail only with `on_gate`
     required  metrics, "key" or "stage.key", that must be measured
+    significant  a regression fails the run, and only if it is more than noise; a gate that fails it then does so only
+                 if its whole interval breaks the limit
     """
 
     on_regression: bool = False
@@ -29,6 +39,12 @@ class Rules:
     gates: Limits = field(default_factory=dict)
     required: Sequence[str] = ()
     max_error_rate: float | None = None
+    significant: bool = False
+
+    @property
+    def regressions_fail(self) -> bool:
+        """Regressions, and weighted metrics that vanished, fail the run."""
+        return self.on_regression or self.significant
 
 
 @dataclass(frozen=True)
@@ -65,15 +81,48 @@ class Outcome:
     @property
     def failures(self) -> list[str]:
         """Why the run fails, each reason in a few words."""
-        gates = [gate for gate in self.failed_gates if self.rules.on_gate or self._in_config(gate)]
-        counted = {
-            "regression": len(self.regressions) if self.rules.on_regression else 0,
-            "vanished metric": len(self.vanished) if self.rules.on_regression else 0,
-            "failed gate": len(gates),
-            "required metric not measured": len(self.missing),
-        }
-        reasons = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in counted.items() if n]
+        what = {**_REASONS, "regression": "real regression"} if self.rules.significant else _REASONS
+        counts = Counter(what[one["rule"]] for one in self.failing if one["rule"] in what)
+        reasons = [f"{n} {noun}{'s' if n > 1 else ''}" for noun, n in counts.items()]
         return [*reasons, *(["too many errors"] if self.too_many_errors else [])]
+
+    @property
+    def failing(self) -> list[dict[str, str]]:
+        """[{"rule", "name", "text"}], one entry for each regression, gate, ... that fails the run.
+
+        rule  "regression", "vanished", "gate", "required", "error_rate"; "measured" and "comparable" where the run
+              cannot be judged at all
+        name  the metric as "stage.key", or the rule again
+        """
+        from rag_titan.evaluation.reports.findings import change_lines, gate_lines
+
+        def texts(rule: str, entries: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+            return [{"rule": rule, "name": name, "text": text} for name, text in entries]
+
+        gates = [gate for gate in self.failed_gates if self.rules.on_gate or self._in_config(gate)]
+        worse, vanished = (self.counted, self.vanished) if self.rules.regressions_fail else ([], [])
+        return [
+            *texts("measured", [] if self.measured else [("measured", NOTHING_MEASURED)]),
+            *texts("comparable", [("comparable", self.not_comparable)] if self.not_comparable else []),
+            *texts("regression", ((e["metric"], "; ".join(change_lines(e))) for e in worse)),
+            *texts(
+                "vanished", ((e["metric"], f"{e['metric']} is no longer measured ({e['reason']})") for e in vanished)
+            ),
+            *texts("gate", ((_place(gate), "; ".join(gate_lines(gate, self.report))) for gate in gates)),
+            *texts("required", ((name, f"{name} is required, but not measured") for name in self.missing)),
+            *texts("error_rate", [("error_rate", self.error_text)] if self.too_many_errors else []),
+        ]
+
+    @property
+    def not_comparable(self) -> str | None:
+        """Why there is no comparison although there is a baseline."""
+        found = self.comparison
+        return None if found is None or found["comparable"] else str(found["reason"])
+
+    @property
+    def counted(self) -> list[Mapping[str, Any]]:
+        """The regressions that a rule about them counts: all, or those that are more than noise."""
+        return [entry for entry in self.regressions if not self.rules.significant or entry.get("significant") is True]
 
     @property
     def regressions(self) -> list[Mapping[str, Any]]:
@@ -88,14 +137,30 @@ class Outcome:
     @property
     def failed_gates(self) -> list[Mapping[str, Any]]:
         """Gates whose limit is broken, and those of the config file that have nothing to measure."""
-        failed = [gate for gate in self.report["scorecard"]["gates"] if gate["status"] == "fail"]
-        return [gate for gate in failed if gate["value"] is not None or self._in_config(gate)]
+        failed = [gate for gate in self.gates if gate["status"] == "fail"]
+        return [
+            gate
+            for gate in failed
+            if (self._in_config(gate) if gate["value"] is None else not (self.rules.significant and _undecided(gate)))
+        ]
+
+    @property
+    def undecided_gates(self) -> list[Mapping[str, Any]]:
+        """Gates whose interval holds the limit, so that nobody can say which side it is on, and that do not fail for
+        that; those that are broken as it looks come first."""
+        failed = [_place(gate) for gate in self.failed_gates]
+        undecided = [gate for gate in self.gates if _undecided(gate) and _place(gate) not in failed]
+        return sorted(undecided, key=lambda gate: gate["status"] != "fail")
+
+    @property
+    def gates(self) -> list[Mapping[str, Any]]:
+        """All gates of the scorecard."""
+        return list(self.report["scorecard"]["gates"])
 
     @property
     def missing(self) -> list[str]:
         """Required metrics that are not measured."""
-        gates = self.report["scorecard"]["gates"]
-        unmeasured = [gate for gate in gates if gate["value"] is None and gate["required"]]
+        unmeasured = [gate for gate in self.gates if gate["value"] is None and gate["required"]]
         names = [(f"{gate['stage']}.{gate['metric']}", gate["metric"]) for gate in unmeasured]
         return [name for name, key in names if name in self.rules.required or key in self.rules.required]
 
@@ -115,6 +180,11 @@ class Outcome:
         limit, rate = self.rules.max_error_rate, self.errors["rate"]
         return limit is not None and rate is not None and rate > limit + 1e-9
 
+    @property
+    def error_text(self) -> str:
+        """The error rate beside its limit."""
+        return f"Error rate: {self.errors['rate']:.3g}, must be at most {self.rules.max_error_rate:g}"
+
     def _in_config(self, gate: Mapping[str, Any]) -> bool:
         return self.rules.gates.get(gate["stage"], {}).get(gate["metric"]) is not None
 
@@ -125,6 +195,8 @@ class Outcome:
         return {
             "exit_code": self.exit_code,
             "failures": self.failures,
+            "failing": self.failing,
+            "require_significant": self.rules.significant,
             "reports": [str(file) for file in self.files],
             "overall": self.report["scorecard"]["overall"],
             "first_failing_stage": self.report["root_causes"]["first_failing_stage"],
@@ -133,6 +205,7 @@ class Outcome:
             "errors": self.errors,
             "skipped": self.report["meta"]["skipped"],
             "failed_gates": self.failed_gates,
+            "undecided_gates": self.undecided_gates,
             "required_but_unmeasured": self.missing,
             "baseline": self._compared(),
             "warnings": {"count": len(warnings), "first": warnings[:NAMED]},
@@ -145,5 +218,14 @@ class Outcome:
         return {**facts, **(self.comparison or {})}
 
     def json(self) -> str:
-        """The facts as one JSON object."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        """The facts as one JSON object, in which no CI system finds a command of its own."""
+        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+        return text.replace("##", "#\\u0023")
+
+
+def _place(gate: Mapping[str, Any]) -> str:
+    return f"{gate['stage']}.{gate['metric']}"
+
+
+def _undecided(gate: Mapping[str, Any]) -> bool:
+    return gate.get("verdict") == "undecided"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +21,20 @@ _SYSTEM = (Path("/dev"), Path("/dev/fd"))
 
 @dataclass(frozen=True)
 class Outputs:
-    """The JSON report, the Markdown report beside it, and what becomes of the lists per query.
+    """The JSON report, the Markdown report beside it, what becomes of the lists per query, and what was asked for more.
 
-    json   the file of --output
-    lists  "report", "none" or the Parquet file of --per-query
+    json        the file of --output
+    lists       "report", "none" or the Parquet file of --per-query
+    html        the file of --html
+    junit       the file of --junit
+    junit_each  the questions that failed stand in it too
     """
 
     json: Path
     lists: str = IN_REPORT
+    html: Path | None = None
+    junit: Path | None = None
+    junit_each: bool = False
 
     @property
     def markdown(self) -> Path:
@@ -43,25 +49,36 @@ class Outputs:
     @property
     def files(self) -> list[Path]:
         """What is written."""
-        return [self.json, self.markdown, *([] if self.lists in (IN_REPORT, NOWHERE) else [Path(self.lists)])]
+        return [file for _, file in self._named]
+
+    @property
+    def _named(self) -> list[tuple[str, Path]]:
+        """Each file with the option that asks for it."""
+        lists = None if self.lists in (IN_REPORT, NOWHERE) else Path(self.lists)
+        more = (("--per-query", lists), ("--html", self.html), ("--junit", self.junit))
+        asked = [(option, file) for option, file in more if file is not None]
+        return [("--output", self.json), ("--output", self.markdown), *asked]
 
     def check(self, inputs: Iterable[str | Path | None]) -> None:
         """Raises SettingsError where a file cannot be written, or would take the place of an input, of another output
         or of a text that is no report."""
         self._check_report_name()
         read = [Path(path) for path in inputs if path is not None and str(path) != "-"]
-        for file in self.files:
-            option = "--output" if file in (self.json, self.markdown) else "--per-query"
+        taken: set[Path] = set()
+        for option, file in self._named:
             _check_place(option, file)
             _check_no_input(option, file, read)
-        if len({file.resolve() for file in self.files}) < len(self.files):
-            raise SettingsError(f"--per-query: must not be one of the reports, got {self.lists}. Choose another name.")
+            if file.resolve() in taken:
+                raise SettingsError(f"{option}: must not be one of the reports, got {file}. Choose another name.")
+            taken.add(file.resolve())
+        if self.junit_each and self.junit is None:
+            raise SettingsError("--junit-per-query: must have a file to write, got none. Add --junit FILE.")
         if not _may_replace(self.markdown):
             rule = f"must leave {self.markdown} alone, which is no report of rag-titan"
             said = f"{rule}, got {str(self.json)!r}; the Markdown report would take its place. Choose another name."
             raise SettingsError(f"--output: {said}")
-        for file in self.files:
-            _check_writable("--output" if file in (self.json, self.markdown) else "--per-query", file)
+        for option, file in self._named:
+            _check_writable(option, file)
 
     def _check_report_name(self) -> None:
         if self.json.is_dir():
@@ -72,11 +89,21 @@ class Outputs:
             raise SettingsError(f"--output: {rule}, got {str(self.json)!r}.")
 
     def save(
-        self, manager: ReportManager, report: Mapping[str, Any], comparison: Mapping[str, Any] | None = None
+        self,
+        manager: ReportManager,
+        report: Mapping[str, Any],
+        comparison: Mapping[str, Any] | None = None,
+        *,
+        explorer: Mapping[str, Any] | None = None,
+        failing: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Write both reports; raises SettingsError where the system refuses."""
+        """Write the reports; raises SettingsError where the system refuses."""
         manager.save_json(report, self.json)
         manager.save_markdown(report, self.markdown, comparison)
+        if self.html is not None:
+            manager.save_html(report, self.html, comparison, explorer)
+        if self.junit is not None:
+            manager.save_junit(report, self.junit, comparison, failures=failing, per_query=self.junit_each)
 
 
 def _check_place(option: str, file: Path) -> None:

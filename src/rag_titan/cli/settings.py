@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag_titan.cli.config import LARGEST, Config, short
+from rag_titan.cli.config import LARGEST, Config, short, tolerance
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -20,31 +20,48 @@ _KEYS = {"stage_weights": "weights.stage", "metric_weights": "weights", "strict_
 
 def merged(
     config: Config,
-    k: str | None,
-    conventions: str | None,
-    stages: str | None,
-    require: Sequence[str],
-    max_error_rate: float | None,
+    *,
+    k: str | None = None,
+    stages: str | None = None,
+    by: str | None = None,
+    require: Sequence[str] = (),
+    **others: Any,
 ) -> Config:
-    """The config with what the command line says instead; metrics that it requires come on top."""
-    changes: dict[str, Any] = {}
+    """The config with what the command line says instead; metrics that it requires come on top.
+
+    others  keys of the config by their names; None stands for what the command line does not say
+    """
+    changes = {key: value for key, value in others.items() if value is not None}
     if k is not None:
-        first, *others = _cutoffs(k)
-        changes |= {"k": first, "also_at": tuple(others)}
-    if conventions is not None:
-        changes["conventions"] = conventions
+        first, *further = _cutoffs(k)
+        changes |= {"k": first, "also_at": tuple(further)}
     if stages is not None:
         changes["stages"] = _names("--stages", stages)
-    if max_error_rate is not None:
-        changes["max_error_rate"] = max_error_rate
+    if by is not None:
+        changes["by"] = _names("--by", by)
+    if "tolerance" in changes:
+        changes["tolerance"] = tolerance("--tolerance", changes["tolerance"])
     return replace(config, **changes, required=(*config.required, *require))
 
 
-def evaluator_of(config: Config, chosen: Config) -> RAGEvaluator:
-    """The evaluator that `chosen` describes; what is wrong in the config file itself is said with the file's name."""
+def evaluator_of(config: Config, chosen: Config, **options: Any) -> RAGEvaluator:
+    """The evaluator that `chosen` describes; what is wrong in the config file itself is said with the file's name.
+
+    options  arguments of RAGEvaluator that come before those of the config
+    """
     with _placed(config.file):
         evaluator = _built(config)
-    return evaluator if chosen == config else _built(chosen)
+        _check_primary(config, evaluator)
+    return evaluator if chosen == config and not any(options.values()) else _built(chosen, **options)
+
+
+def _check_primary(config: Config, evaluator: RAGEvaluator) -> None:
+    """What a change is judged by is asked for after the work; a misspelt name is said before it."""
+    if config.primary:
+        from rag_titan.evaluation.catalogue import find
+
+        for name in config.primary:
+            find(name, evaluator.rows)
 
 
 def columns_of(config: Config) -> Columns | None:
@@ -57,18 +74,23 @@ def columns_of(config: Config) -> Columns | None:
         return Columns.of(config.columns)
 
 
-def _built(config: Config) -> RAGEvaluator:
+def _built(config: Config, **options: Any) -> RAGEvaluator:
     from rag_titan.evaluation import RAGEvaluator, ScoreAggregator
 
-    evaluator = RAGEvaluator(
-        config.k or USUAL_K,
-        also_at=config.also_at,
-        thresholds=config.thresholds,
-        conventions=config.conventions,
-        stages=config.stages,
-    )
+    usual: dict[str, Any] = {
+        "k": config.k or USUAL_K,
+        "also_at": config.also_at,
+        "thresholds": config.thresholds,
+        "conventions": config.conventions,
+        "stages": config.stages,
+        "by": config.by,
+    }
+    settings = {**usual, **options}
+    evaluator = RAGEvaluator(**settings)
+    if settings.get("scorer") is not None:
+        return evaluator
     evaluator.scorer = ScoreAggregator(
-        None if config.stages is None else [str(stage) for stage in evaluator.stages],
+        None if settings["stages"] is None else [str(stage) for stage in evaluator.stages],
         config.stage_weights,
         config.metric_weights,
         config.targets,

@@ -16,6 +16,10 @@ from rag_titan.errors import RagTitanError
 
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
+RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD")  # what the CI systems set that read commands in a program's output
+_RUNNER_START = re.compile(r"^(\s*)::", re.MULTILINE)
+_RUNNER_PREFIX = re.compile(r"##(?=\w*\[)")
+
 PATIENCE = 1.0  # seconds without a progress bar
 
 
@@ -26,7 +30,7 @@ def say(lines: Iterable[str]) -> None:
     """
     try:
         for line in lines:
-            sys.stdout.write(f"{line}\n")
+            sys.stdout.write(f"{inert(line)}\n")
         sys.stdout.flush()
     except OSError as error:
         # Python flushes standard output once more at exit; that must not fail again.
@@ -55,7 +59,23 @@ def refused(error: OSError, place: str = "the system") -> str:
 
 def complain(sentence: str) -> None:
     """Write one sentence on standard error; what could steer the terminal is written as its escape."""
-    sys.stderr.write(f"rag-titan: {escaped(sentence)}\n")
+    sys.stderr.write(f"rag-titan: {inert(escaped(sentence))}\n")
+
+
+def command(lines: Iterable[str]) -> None:
+    """Write lines on standard error as they are: commands for a CI system."""
+    for line in lines:
+        sys.stderr.write(f"{line}\n")
+
+
+def inert(text: str) -> str:
+    """The text such that no CI system takes it for a command; where none runs this, it stays as it is.
+
+    The runners of GitHub and Azure obey lines that begin with "::", and "##[" and "##vso[" anywhere in a line.
+    """
+    if not any(os.environ.get(name) for name in RUNNERS):
+        return text
+    return _RUNNER_START.sub(r"\1: :", _RUNNER_PREFIX.sub("# #", text))
 
 
 def escaped(text: object) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from rag_titan.cli.outcome import Outcome
+from rag_titan.cli.outcome import NOTHING_MEASURED, Outcome
 from rag_titan.cli.terminal import escaped
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.evidence import alarms_text, little_text, loss_text
-from rag_titan.evaluation.reports.figures import limit_text, score_text, share_text, value_text
+from rag_titan.evaluation.reports.figures import score_text, share_text
+from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, change_lines, gate_lines, verdict_text
+from rag_titan.evaluation.reports.slice_tables import slice_lines
 
-Entry = Mapping[str, Any]
+_ORDER = (REAL, UNTESTED, NOISE)
 
 
 class Wording:
@@ -60,6 +61,7 @@ class Wording:
             yield f"Little was measured: {little}"
         if alarms := alarms_text(report):
             yield f"Should be 0: {alarms}"
+        yield from slice_lines(report)
 
     def _baseline(self) -> Iterator[str]:
         path, comparison = self.outcome.baseline, self.outcome.comparison
@@ -71,26 +73,27 @@ class Wording:
         if not comparison["comparable"]:
             yield f"Not comparable: {escaped(comparison['reason'])}"
             return
-        worse, better = len(self.outcome.regressions), len(comparison["improved"])
-        yield f"Against {escaped(path)}: {worse} metrics worse, {better} better"
-        for entry in self.outcome.regressions:
-            yield f"Regression: {self._change(entry)}"
+        yield f"Against {escaped(path)}: {self._worse()}, {len(comparison['improved'])} better"
+        for entry in sorted(self.outcome.regressions, key=lambda entry: _ORDER.index(verdict_text(entry))):
+            yield from _indented("Regression", change_lines(entry))
         for entry in self.outcome.vanished:
-            yield f"No longer measured: {entry['metric']} ({shown(entry['reason'])})"
+            yield f"No longer measured: {shown(entry['metric'])} ({shown(entry['reason'])})"
         for note in comparison["notes"]:
             yield f"Note: {shown(note, 300)}"
 
-    def _change(self, entry: Entry) -> str:
-        key = entry["metric"].partition(".")[2]
-        return (
-            f"{entry['metric']} {value_text(None, key, entry['baseline'])} -> {value_text(None, key, entry['current'])}"
-        )
+    def _worse(self) -> str:
+        """How many metrics got worse, and how many of them by more than chance."""
+        worse = self.outcome.regressions
+        verdicts = [verdict_text(entry) for entry in worse if "significant" in entry]
+        counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in _ORDER if verdict in verdicts)
+        return f"{len(worse)} metrics worse" + (f" ({counts})" if counts else "")
 
     def _gates(self) -> Iterator[str]:
         for gate in self.outcome.failed_gates:
-            name, value = f"{gate['stage']}.{gate['metric']}", gate["value"]
-            is_now = "is not measured" if value is None else f"is {value_text(None, gate['metric'], value)}"
-            yield f"Gate failed: {name} {is_now}, must be {limit_text(None, gate)}"
+            yield from _indented("Gate failed", gate_lines(gate, self.outcome.report))
+        if self.outcome.rules.significant:
+            for gate in self.outcome.undecided_gates:
+                yield from _indented("Gate undecided", gate_lines(gate, self.outcome.report))
         for name in self.outcome.missing:
             yield f"Required, but not measured: {name}"
 
@@ -104,13 +107,18 @@ class Wording:
         yield from (f"  {shown(text, 200)}" for text in first)
 
     def _end(self) -> Iterator[str]:
-        limit, errors = self.outcome.rules.max_error_rate, self.outcome.errors
         if self.outcome.too_many_errors:
-            yield f"Error rate: {errors['rate']:.3g}, must be at most {limit:g}"
+            yield self.outcome.error_text
         if not self.outcome.measured:
-            yield "Nothing could be measured: the data hold no outputs that a metric could read"
+            yield NOTHING_MEASURED
         elif self.outcome.exit_code == 1:
             yield f"Failed: {', '.join(self.outcome.failures)}"
+
+
+def _indented(word: str, lines: Sequence[str]) -> Iterator[str]:
+    first, *rest = lines
+    yield f"{word}: {first}"
+    yield from (f"  {text}" for text in rest)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,0 +1,102 @@
+"""A regression or a gate in words, the same on the terminal, in JUnit, on GitHub and in a failed test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rag_titan.evaluation.catalogue import ROWS, by_place
+from rag_titan.evaluation.reports.cells import shown
+from rag_titan.evaluation.reports.figures import count_text, limit_text, value_text
+
+Entry = Mapping[str, Any]
+Lines = tuple[str, ...]
+
+REAL, NOISE, UNTESTED = "real", "could be noise", "not tested"
+_ITEMS = {"query": "question"}  # what a report calls the items of a metric; others by their own name
+
+
+def verdict_text(entry: Entry) -> str:
+    """Whether a change is more than chance, as far as somebody tested it.
+
+    >>> verdict_text({"significant": True}), verdict_text({"significant": False}), verdict_text({"significant": None})
+    ('real', 'could be noise', 'not tested')
+    """
+    significant = entry.get("significant")
+    return UNTESTED if significant is None else REAL if significant else NOISE
+
+
+def change_lines(entry: Entry) -> Lines:
+    """An entry of a comparison: what it was and is, and on what the verdict stands.
+
+    >>> tested = {"n": 10, "ci95": [-0.287, 0.087], "significant": False, "needed": 90}
+    >>> worse = {"metric": "retrieval.recall_at_k", "baseline": 0.9, "current": 0.8, "change": -0.1}
+    >>> print(*change_lines({**worse, **tested}), sep="\\n")
+    retrieval.recall_at_k 0.900 -> 0.800 (could be noise)
+    -0.100, 95% interval -0.287 to +0.087; 10 questions, about 90 needed
+    >>> change_lines(worse)  # nobody tested it
+    ('retrieval.recall_at_k 0.900 -> 0.800',)
+    """
+    name = shown(entry["metric"])
+    key = name.partition(".")[2]
+    moved = f"{name} {value_text(None, key, entry['baseline'])} -> {value_text(None, key, entry['current'])}"
+    if "significant" not in entry:
+        return (moved,)
+    verdict = verdict_text(entry)
+    change = _signed(key, entry["change"])
+    if ends := entry.get("ci95"):
+        change += f", 95% interval {_signed(key, ends[0])} to {_signed(key, ends[1])}"
+    basis = shown(entry.get("untested") or "", 200) if verdict == UNTESTED and entry.get("untested") else _basis(entry)
+    return f"{moved} ({verdict})", "; ".join(filter(None, (change, basis)))
+
+
+def _basis(entry: Entry) -> str:
+    """On how many questions a verdict stands: what noise would need, which way the questions of a real change went."""
+    n, wins, losses = entry.get("n"), entry.get("wins"), entry.get("losses")
+    if not n:
+        return ""
+    if entry.get("significant") is True and None not in (wins, losses):
+        return f"{losses:,} worse, {wins:,} better of {count_text(n, 'question')}"
+    needed = entry.get("needed")
+    return count_text(n, "question") + (f", about {needed:,} needed" if needed and needed > n else "")
+
+
+def _signed(key: str, value: float) -> str:
+    """A difference with its sign.
+
+    >>> _signed("recall_at_k", 0.5), _signed("mean_cost_usd", -0.002), _signed("recall_at_k", 0.0)
+    ('+0.500', '-$0.0020', '0.000')
+    """
+    sign = "+" if value > 0 else "-" if value < 0 else ""
+    return sign + value_text(None, key, abs(value)).lstrip("<>")
+
+
+def gate_lines(gate: Entry, report: Mapping[str, Any]) -> Lines:
+    """A gate of a scorecard: what it is and must be, and, where an interval is known, on what its verdict stands.
+
+    >>> gate = {"stage": "retrieval", "metric": "recall_at_k", "minimum": 0.7, "value": 0.65}
+    >>> report = {"retrieval": {"detail": {"recall_at_k": {"n": 20}}}}
+    >>> print(*gate_lines({**gate, "ci95": [0.43, 0.82], "verdict": "undecided", "needed": 350}, report), sep="\\n")
+    retrieval.recall_at_k is 0.650, must be at least 0.700
+    95% interval 0.430 to 0.820; 20 questions, about 350 needed
+    """
+    stage, key, value = str(gate["stage"]), str(gate["metric"]), gate["value"]
+    is_now = "is not measured" if value is None else f"is {value_text(None, key, value)}"
+    said = f"{shown(f'{stage}.{key}')} {is_now}, must be {limit_text(None, gate)}"
+    ends = gate.get("ci95")
+    if value is None or not ends:
+        return (said,)
+    interval = f"95% interval {value_text(None, key, ends[0])} to {value_text(None, key, ends[1])}"
+    return said, "; ".join(filter(None, (interval, _measured_on(gate, report))))
+
+
+def _measured_on(gate: Entry, report: Mapping[str, Any]) -> str:
+    stage, key = str(gate["stage"]), str(gate["metric"])
+    n = (((report.get(stage) or {}).get("detail") or {}).get(key) or {}).get("n")
+    if not n:
+        return ""
+    row = by_place(ROWS).get((stage, key))
+    items = "question" if row is None else _ITEMS.get(row.per, row.per)
+    needed = gate.get("needed")
+    more = f", about {needed:,} needed" if gate.get("verdict") == "undecided" and needed and needed > n else ""
+    return count_text(n, items) + more
