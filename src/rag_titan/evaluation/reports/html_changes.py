@@ -57,7 +57,7 @@ def _summary(comparison: Mapping[str, Any]) -> str:
     else:
         real = sum(mapping(entry).get("significant") is True for entry in worse)
         tested = any("significant" in entry for entry in worse)
-        sure = f", {real} of them for sure" if tested else ""
+        sure = f", {real or 'none'} of them for sure" if tested else ""
         said = f"{count_text(len(worse), 'metric')} got worse{sure}"
     return f"{said}; {len(better)} got better." if better else f"{said}."
 
