@@ -88,7 +88,9 @@ def test_files_may_stand_as_a_shell_writes_them_and_the_golden_file_is_no_docume
     done = run("compare", "--golden", golden, *given[4:], "--files", *files)
     assert done.code == 0
     assert "2 documents" in done.lines[0]
-    assert f"Note: {golden}: holds the golden questions, and was not indexed." in done.lines
+    assert f"Note: {golden}: holds the golden questions, and was not indexed." in " ".join(done.lines).replace(
+        "   ", " "
+    )
 
 
 def test_every_step_is_written_where_so_wished(run: Run, given: list[object], tmp_path: Path) -> None:
@@ -145,6 +147,39 @@ def test_options_that_cannot_be_are_one_sentence(run: Run, given: list[object], 
     done = run("compare", *given, *more)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"rag-titan: {said}")
+
+
+@pytest.mark.parametrize("option", ["--output", "--trace"])
+def test_places_that_cannot_be_written_are_refused_before_the_work(
+    run: Run, given: list[object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
+) -> None:
+    def never(*_: object, **__: object) -> Comparison:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr(comparing, "compare_pipelines", never)
+    done = run("compare", *given, option, "golden.json/steps/deep")
+    assert done.code == 2
+    found = f"{tmp_path / 'golden.json'} is no folder"
+    assert done.err == (
+        f"rag-titan: {option}: golden.json/steps/deep: must be a folder that can be written ({found}). "
+        "Choose another path.\n"
+    )
+    (tmp_path / "shut").mkdir()
+    monkeypatch.setattr(compare.os, "access", lambda path, _: path.name != "shut")  # root may write everywhere
+    done = run("compare", *given, option, "shut/steps")
+    assert f"{option}: shut/steps: must be a folder that can be written (no permission to write in " in done.err
+
+
+def test_notes_are_no_wider_than_the_terminal_and_whole(
+    run: Run, given: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run("compare", *given)
+    assert max(map(len, whole.lines[: whole.lines.index("")])) <= 100
+    monkeypatch.setattr(compare, "columns", lambda: 60)
+    narrow = run("compare", *given)
+    notes = narrow.lines[: narrow.lines.index("")]
+    assert max(map(len, notes)) <= 60
+    assert " ".join(notes) == " ".join(whole.lines[: whole.lines.index("")])
 
 
 def test_documents_must_be_given(run: Run, write: Write) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from rag_titan.pipeline.comparison import Comparison
 
 SOME_FAILED = 1
+WIDTH = 100  # of the notes, where no terminal is narrower
 WHAT, RESULT = "What is compared", "Results"
 
 Files = Annotated[
@@ -78,8 +81,9 @@ def compare(
 ) -> None:
     """Ask the golden questions with every combination, and print a table, best first.
 
-    What is not varied is as the settings have it. Exit codes: 0 fine, 1 some combinations failed, 2 bad input,
-    3 nothing was measured.
+    What is not varied is as the settings have it.
+
+    Exit codes: 0 fine, 1 some failed, 2 bad input, 3 nothing was measured.
     """
     documents = [*(files or ()), *(more or ())]
     _check_places(output, trace, golden, documents)
@@ -106,6 +110,23 @@ def _check_places(output: Path, trace: Path | None, golden: Path, documents: Seq
     check_folder(output, [("the golden questions", golden)])
     if trace is not None and trace.exists() and not trace.is_dir():
         raise SettingsError(f"--trace: must be a folder, got the file {trace}. Choose another name.")
+    for option, folder in (("--output", output), ("--trace", trace)):
+        if folder is not None:
+            _check_writable(option, folder)
+
+
+def _check_writable(option: str, folder: Path) -> None:
+    """Raises SettingsError where the folder, or the nearest one above it that is there, takes no files."""
+    there = Path(os.path.realpath(folder))
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        reason = f"{there} is no folder"
+    elif not os.access(there, os.W_OK | os.X_OK):
+        reason = f"no permission to write in {there}"
+    else:
+        return
+    raise SettingsError(f"{option}: {folder}: must be a folder that can be written ({reason}). Choose another path.")
 
 
 def _listed(text: str | None) -> list[str]:
@@ -120,14 +141,17 @@ def _numbers(text: str | None) -> list[int]:
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
-    yield from comparison.notes()
+    width = min(columns() or WIDTH, WIDTH)
+    for note in comparison.notes():
+        yield from textwrap.wrap(escaped(note), width, break_long_words=False, break_on_hyphens=False)
     if comparison.measured:
         yield ""
         yield from _table(*comparison.cells(), names=1 + len(comparison.varied()), width=columns())
     yield ""
     yield from (f"Failed: {escaped(row.variant.name)}: {escaped(row.error)}" for row in comparison.failed)
     yield from (f"Errors: {escaped(text)}" for text in comparison.question_errors())
-    yield from (f"Note: {escaped(text)}" for text in comparison.warnings)
+    for text in comparison.warnings:
+        yield from textwrap.wrap(f"Note: {escaped(text)}", width, subsequent_indent="  ", break_long_words=False)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], names: int, width: int | None) -> Iterator[str]:
