@@ -12,6 +12,8 @@ from tests.architecture.source_tree import ROOT
 from tests.cli.conftest import Run, Write
 from tests.cli.handbook import folder, settings, without_model
 
+from rag_titan.pipeline import titan
+from rag_titan.pipeline.embedding.embedders import CallableEmbedder
 from rag_titan.pipeline.stores.sqlite import SqliteStore
 
 
@@ -51,9 +53,57 @@ def test_what_cannot_be_read_is_named_and_stops_nothing(run: Run, tmp_path: Path
     assert documents_of(tmp_path / "i.db") == {"leave.md", "travel.md"}
 
 
-def test_nothing_to_index_is_an_exit_code_of_its_own(run: Run, write: Write) -> None:
+def test_nothing_to_index_is_an_exit_code_of_its_own_and_leaves_no_file(run: Run, write: Write, tmp_path: Path) -> None:
     done = run("index", write("", "empty.txt"), "--store", "i.db", *settings())
     assert (done.code, done.err) == (3, "rag-titan: nothing was indexed.\n")
+    assert not (tmp_path / "i.db").exists()
+
+
+def test_a_run_that_fails_at_its_first_document_leaves_no_empty_index(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder(tmp_path / "docs")
+    monkeypatch.setattr(titan, "embedder_of", lambda settings: CallableEmbedder(lambda texts: [], "broken"))
+    done = run("index", "docs", "--store", "i.db", *settings())
+    assert done.code == 2
+    assert "one vector for each" in done.err
+    assert not (tmp_path / "i.db").exists()
+
+
+def test_files_that_are_gone_are_named_and_taken_out_when_wished(run: Run, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "apart.md").write_text("Apart from the rest.")
+    command = ["index", "docs", "--store", "i.db", *settings()]
+    run("index", "other", "--store", "i.db", *settings())
+    run(*command)
+    (docs / "leave.md").rename(tmp_path / "leave.md")
+    (tmp_path / "other" / "apart.md").unlink()  # not of the folder that is given below
+    again = run(*command)
+    assert again.code == 0
+    assert "Gone, but still in the index: leave.md. --prune takes them out." in again.lines
+    assert documents_of(tmp_path / "i.db") == {"apart.md", "leave.md", "travel.md"}
+    pruned = run(*command, "--prune")
+    assert pruned.code == 0
+    assert "Removed: leave.md" in pruned.lines
+    assert documents_of(tmp_path / "i.db") == {"apart.md", "travel.md"}
+    assert not [line for line in run(*command, "--prune").lines if line.startswith(("Gone", "Removed"))]
+    (docs / "travel.md").unlink()
+    assert run(*command).code == 3
+    emptied = run(*command, "--prune")
+    assert (emptied.code, emptied.err) == (0, "")
+    assert documents_of(tmp_path / "i.db") == {"apart.md"}
+    docs.rmdir()  # as of a disk that is not mounted
+    assert run(*command, "--prune").code == 3
+
+
+def test_a_file_that_cannot_be_read_now_is_not_gone(run: Run, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    run("index", "docs", "--store", "i.db", *settings())
+    (docs / "leave.md").write_bytes(b"%PDF-1.4 cut")
+    done = run("index", "docs", "--store", "i.db", "--prune", *settings())
+    assert not [line for line in done.lines if line.startswith(("Gone", "Removed"))]
+    assert documents_of(tmp_path / "i.db") == {"leave.md", "travel.md"}
 
 
 def test_the_settings_come_from_the_command_line_then_the_environment_then_the_file(
@@ -128,6 +178,9 @@ def test_a_run_that_is_stopped_leaves_whole_documents_and_goes_on(run: Run, tmp_
     done = subprocess.run([sys.executable, "-c", KILLED, *arguments, name], check=False, capture_output=True, cwd=ROOT)
     number = getattr(signal, name)
     assert done.returncode in (-number, 128 + number)
+    if name == "SIGINT":
+        said = "stopped: 1 of 2 documents are done and stay in the index. The same command goes on from there."
+        assert done.stderr.decode() == f"rag-titan: {said}\n"
     assert documents_of(tmp_path / "i.db") == {"leave.md"}
     assert run(*arguments).lines[0] == "Documents: 2, of which 1 unchanged | Chunks: 6"
     assert documents_of(tmp_path / "i.db") == {"leave.md", "travel.md"}

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 from tests.models.scripted import base_url, good, scripted
-from tests.pipeline.small import GOLDEN, LEAVE, TRAVEL, embedder, handbook
+from tests.pipeline.small import GOLDEN, LEAVE, TRAVEL, counted, embedder, handbook
 
 from rag_titan import RAGTitan
-from rag_titan.errors import SettingsError
+from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation import RAGEvaluator, ReportManager, collect_dataset
 from rag_titan.pipeline import titan
+from rag_titan.pipeline.embedding.embedders import CallableEmbedder
 from rag_titan.pipeline.parts import Chunk, Found, Generated
 from rag_titan.pipeline.prompts import ABSTENTION
 from rag_titan.pipeline.stores.memory import MemoryStore
@@ -255,6 +256,52 @@ def test_own_parts_stand_in_the_place_of_those_of_the_settings(files: list[Path]
 def test_what_there_is_not_is_named_with_the_nearest(make: Callable[[], RAGTitan], said: str) -> None:
     with pytest.raises(SettingsError, match=said):
         make()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda rag: rag.index(5), SettingsError, "files: must be paths of files or folders, got 5. Write"),
+        (lambda rag: rag.index(None), SettingsError, "files: must be paths of files or folders, got None."),
+        (lambda rag: rag.index(["a.md", b"b"]), SettingsError, "files: must be paths of files or folders, got b'b'"),
+        (lambda rag: rag.ask(None), DatasetError, "question: must be text, got None."),
+        (lambda rag: rag.ask(["How?"]), DatasetError, r"question: must be text, got \['How\?'\]."),
+        (lambda rag: rag.evaluate_stages([], 5), DatasetError, "golden: must be "),
+        (lambda rag: rag.evaluate_stages(5, GOLDEN), SettingsError, "files: must be paths"),
+        (lambda rag: RAGTitan(7), SettingsError, "rag_type: must be simple or adaptive, got 7."),
+        (lambda rag: RAGTitan(["simple"]), SettingsError, "rag_type: must be simple or adaptive, got"),
+        (lambda rag: RAGTitan(settings=7), SettingsError, "settings: must be"),
+        (lambda rag: RAGTitan(chunker="words"), SettingsError, "chunker: must be an object with .chunks, got 'words'."),
+        (lambda rag: RAGTitan(embedder=len), SettingsError, "embedder: must be an object with .embed and .name, got"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_said_in_a_sentence(
+    call: Callable[[RAGTitan], object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=f"^{said}"):
+        call(with_store())
+
+
+def test_what_did_not_change_is_not_embedded_again(files: list[Path], tmp_path: Path) -> None:
+    embedded: list[str] = []
+
+    def counting(texts: Sequence[str]) -> list[list[float]]:
+        embedded.extend(texts)
+        return counted(texts)
+
+    def indexed() -> dict[str, Any]:
+        rag = RAGTitan(settings={"store": str(tmp_path / "i.db")}, embedder=CallableEmbedder(counting, "counts"))
+        return rag.index(files)
+
+    first = indexed()
+    embedded.clear()
+    again = indexed()
+    assert len(embedded) == 1  # the search that warms up
+    assert again == first
+    files[1].write_text("A hotel is 80 euros.")
+    embedded.clear()
+    assert indexed()["chunks"] != first["chunks"]
+    assert (embedded[0], len(embedded)) == ("A hotel is 80 euros.", 2)
 
 
 def test_a_model_behind_a_server_answers(files: list[Path]) -> None:

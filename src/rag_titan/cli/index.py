@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+import signal
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
 import typer
 
 from rag_titan.cli.outcome import FINE, UNMEASURED
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, StoreFile, settings_with_store
-from rag_titan.cli.terminal import complain, escaped, progress, say
+from rag_titan.cli.terminal import complain, counted, escaped, progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
     from rag_titan.pipeline.indexing import Indexed
-    from rag_titan.pipeline.parts import Chunk
+    from rag_titan.pipeline.loading.load import Loading
+    from rag_titan.pipeline.parts import Chunk, Store
+    from rag_titan.pipeline.titan import RAGTitan
 
 Files = Annotated[
     list[Path],
@@ -24,26 +27,103 @@ Files = Annotated[
 ]
 
 
-def index(files: Files, store: StoreFile = None, sets: Sets = None, config: ConfigFile = None) -> None:
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Take documents out of the index whose files are gone from the folders given.")
+]
+STOPPED = 128 + signal.SIGINT
+MOST_NAMED = 20
+
+
+def index(
+    files: Files, prune: Prune = False, store: StoreFile = None, sets: Sets = None, config: ConfigFile = None
+) -> None:
     """Cut documents into chunks, and put these into a file that `rag-titan ask` searches.
 
-    The same command takes in what changed since; what is in the file already is not embedded again. A run that is
-    stopped leaves each document as it was or as it is now. Exit codes: 0 fine, 2 bad input, 3 nothing was indexed.
+    The same command takes in what changed since, and names what is gone; what
+    is in the file already is not embedded again. A run that is stopped leaves
+    each document as it was or as it is now.
+
+    Exit codes: 0 fine, 2 bad input, 3 nothing was indexed.
     """
     settings = settings_with_store(sets or (), config, store)
     _check_store(Path(settings.store), files)
-    from rag_titan.pipeline.indexing import index_documents
     from rag_titan.pipeline.loading.load import load_documents
+
+    is_new = not Path(settings.store).exists()
+    loading = load_documents(files)
+    if is_new and not any(document.text.strip() for document in loading.documents):  # no file for nothing
+        say(f"Warning: {escaped(warning)}" for warning in loading.warnings)
+        complain("nothing was indexed.")
+        raise typer.Exit(UNMEASURED)
     from rag_titan.pipeline.titan import RAGTitan
 
     titan = RAGTitan(settings=settings)
-    loading = load_documents(files)
-    with progress("documents") as counter:
-        done = index_documents(loading.documents, titan.chunker, titan.embedder, titan.store, counter)
-    say(_lines(settings.store, done, loading.warnings, titan.store.chunks()))
-    if not done.chunks:
+    try:
+        done = _indexed(titan, loading)
+        absent = _gone(titan.store, loading, files, prune)
+        say(_lines(settings.store, done, loading.warnings, titan.store.chunks(), absent, prune))
+    finally:
+        _leave_no_empty_file(titan.store, Path(settings.store), is_new)
+    is_fine = bool(done.chunks or (absent and prune))
+    if not is_fine:
         complain("nothing was indexed.")
-    raise typer.Exit(FINE if done.chunks else UNMEASURED)
+    raise typer.Exit(FINE if is_fine else UNMEASURED)
+
+
+def _indexed(titan: RAGTitan, loading: Loading) -> Indexed:
+    """Puts the documents into the store. Who stops it is told how far it came."""
+    from rag_titan.pipeline.indexing import index_documents
+
+    through = 0
+    with progress("documents") as counter:
+
+        def count(done: int) -> None:
+            nonlocal through
+            through = done
+            if counter is not None:
+                counter(done, len(loading.documents))
+
+        try:
+            return index_documents(loading.documents, titan.chunker, titan.embedder, titan.store, count)
+        except KeyboardInterrupt:
+            pass
+    said = f"stopped: {through:,} of {counted(len(loading.documents), 'document')} are done and stay in the index"
+    complain(f"{said}. The same command goes on from there.")
+    raise typer.Exit(STOPPED)
+
+
+def _gone(store: Store, loading: Loading, files: Sequence[Path], prune: bool) -> list[str]:
+    """The indexed documents whose files are gone; with `prune` they are taken out."""
+    from rag_titan.pipeline.indexing import gone, remove
+
+    if not isinstance(store, Remembering):
+        return []
+    store.remember(loading.paths)
+    absent = gone(store.paths(), files)
+    if prune:
+        remove(absent, store)
+    return absent
+
+
+def _leave_no_empty_file(store: Store, file: Path, is_new: bool) -> None:
+    """Takes away what this run made if there is nothing in it."""
+    if is_new and not store.size() and isinstance(store, Remembering):
+        store.close()
+        file.unlink(missing_ok=True)
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A store in a file, which knows where its documents came from."""
+
+    def remember(self, paths: Mapping[str, str]) -> None:
+        """{document id: absolute path}."""
+
+    def paths(self) -> dict[str, str]:
+        """{document id: absolute path}."""
+
+    def close(self) -> None:
+        """Close the file."""
 
 
 def _check_store(store: Path, files: Sequence[Path]) -> None:
@@ -55,12 +135,18 @@ def _check_store(store: Path, files: Sequence[Path]) -> None:
         raise SettingsError(f"--store: must not be a document, got {store} as both. Choose another name.")
 
 
-def _lines(store: str, done: Indexed, warnings: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[str]:
+def _lines(
+    store: str, done: Indexed, warnings: Sequence[str], chunks: Sequence[Chunk], absent: Sequence[str], pruned: bool
+) -> Iterator[str]:
     yield from (f"Warning: {escaped(warning)}" for warning in warnings)
     yield f"Documents: {done.documents:,}, of which {done.unchanged:,} unchanged | Chunks: {done.chunks:,}"
     others = len({chunk.doc_id for chunk in chunks}), len(chunks)
     if others[1] > done.chunks:
         yield f"With those of earlier runs: {others[0]:,} documents, {others[1]:,} chunks"
+    if absent:
+        more = f" and {len(absent) - MOST_NAMED:,} more" if len(absent) > MOST_NAMED else ""
+        names = f"{', '.join(map(escaped, absent[:MOST_NAMED]))}{more}"
+        yield f"Removed: {names}" if pruned else f"Gone, but still in the index: {names}. --prune takes them out."
     yield f"Index: {escaped(store)}"
-    if done.chunks:
+    if chunks:
         yield f'Next: rag-titan ask "..." --store {escaped(shlex.quote(store))}'

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from rag_titan.pipeline.parts import Chunk, Chunker, Document, Embedder, Store
 
@@ -48,6 +52,30 @@ def index_documents(
         if progress is not None:
             progress(done.documents)
     return done
+
+
+def gone(paths: Mapping[str, str], given: Sequence[str | Path]) -> list[str]:
+    """Which indexed documents came from these files or folders and are no longer there.
+
+    paths  {document id: the absolute path that it came from}
+    given  the files and folders; of a folder that is not there itself nothing is said
+
+    >>> gone({"a.md": "/no/such/a.md"}, ["/no/such"])
+    []
+    """
+    folders = [os.path.join(os.path.abspath(path), "") for path in given if os.path.isdir(path)]
+    files = {os.path.abspath(path) for path in given if os.path.isdir(os.path.dirname(os.path.abspath(path)))}
+    return [
+        name
+        for name, path in paths.items()
+        if not os.path.lexists(path) and (path in files or path.startswith(tuple(folders)))
+    ]
+
+
+def remove(documents: Iterable[str], store: Store) -> None:
+    """Take documents out of a store."""
+    for name in documents:
+        store.replace(name, [], np.empty((0, 0), dtype=np.float32))
 
 
 def _told(chunk: Chunk) -> str:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rag_titan.errors import SettingsError, nearest
+from rag_titan.errors import DatasetError, SettingsError, nearest
 from rag_titan.evaluation import RAGEvaluator, collect_dataset
 from rag_titan.pipeline.chunking.chunkers import chunker_of
 from rag_titan.pipeline.embedding.embedders import Remembering, embedder_of
 from rag_titan.pipeline.generation import generator_of
+from rag_titan.pipeline.indexing import index_documents
 from rag_titan.pipeline.loading.load import load_documents
 from rag_titan.pipeline.parts import (
     Chunk,
@@ -35,7 +36,14 @@ from rag_titan.pipeline.settings import Settings
 from rag_titan.pipeline.stores.stores import store_of
 
 TYPES = ("simple", "adaptive")
-PARTS = ("chunker", "embedder", "store", "retriever", "reranker", "generator")
+PARTS = {  # and what each must be able to do
+    "chunker": ("chunks",),
+    "embedder": ("embed", "name"),
+    "store": ("replace", "chunks", "nearest", "matching", "frequencies", "size"),
+    "retriever": ("retrieve",),
+    "reranker": ("rerank",),
+    "generator": ("generate",),
+}
 SMALL_TALK = "I answer questions about the documents. What would you like to know?"
 
 
@@ -56,12 +64,11 @@ class RAGTitan:
         self, rag_type: str = "simple", settings: Mapping[str, Any] | Settings | None = None, **parts: Any
     ) -> None:
         if rag_type not in TYPES:
-            raise SettingsError(f"rag_type: must be simple or adaptive, got {rag_type!r}{nearest(rag_type, TYPES)}.")
+            close = nearest(rag_type, TYPES) if isinstance(rag_type, str) else ""
+            raise SettingsError(f"rag_type: must be simple or adaptive, got {rag_type!r:.80}{close}.")
         self.rag_type = rag_type
         self.settings = Settings.of(settings)
-        for name in parts:
-            if name not in PARTS:
-                raise SettingsError(f"{name}: must be a part of the pipeline{nearest(name, PARTS)}.")
+        _check_parts(parts)
         settings_, own = self.settings, _Own(parts)
         self.chunker: Chunker = own.part("chunker", lambda: chunker_of(settings_))
         self.embedder: Embedder = own.part("embedder", lambda: embedder_of(settings_))
@@ -77,16 +84,18 @@ class RAGTitan:
     def index(self, files: str | Path | Sequence[str | Path]) -> dict[str, Any]:
         """Load files or folders, cut them into chunks, and put these into the store; a file again replaces its chunks.
 
+        What the store has already as it would be now is not embedded again.
+
         Returns {"chunks", "documents", "indexed_ids"} as `evaluate` takes them: everything that is in the store now.
         The text of a document that an earlier process indexed is put together from its chunks. What could not be loaded
         stands in `warnings`.
+
+        Raises SettingsError for what is no path.
         """
         loading = load_documents(files)
         self.warnings = [*loading.warnings]
-        for document in loading.documents:
-            chunks = self.chunker.chunks(document)
-            self.store.replace(document.id, chunks, self.embedder.embed([chunk.text for chunk in chunks]))
-            self.documents[document.id] = document.text
+        index_documents(loading.documents, self.chunker, self.embedder, self.store)
+        self.documents |= loading.texts()
         chunks = list(self.store.chunks())
         if chunks:  # what libraries load at a first search is in no question's time
             self.retriever.retrieve(chunks[0].text[:100], 1)
@@ -103,7 +112,11 @@ class RAGTitan:
         retrieved_ids (with their scores where they are of one search), reranked_ids unless the reranker is none,
         context_ids, the time of each step in ms, tokens and cost where the model says them; and `route`: how it was
         searched, and who decided that. Of an answer to small talk there is the answer alone.
+
+        Raises DatasetError for a question that is no text.
         """
+        if not isinstance(question, str):
+            raise DatasetError("question", f"must be text, got {question!r:.80}.")
         clock = _Clock()
         way = route(question) if self.rag_type == "adaptive" else Route(ONE, (question,), by="settings")
         if way.kind == NONE:
@@ -178,6 +191,16 @@ class RAGTitan:
         """What makes two pipelines differ: a collection is continued with the same one only."""
         told = {name: str(value) for name, value in self.settings.as_dict().items()}
         return {"rag_type": self.rag_type, **told, "own parts": ", ".join(self._own)}
+
+
+def _check_parts(parts: Mapping[str, Any]) -> None:
+    for name, part in parts.items():
+        if name not in PARTS:
+            raise SettingsError(f"{name}: must be a part of the pipeline{nearest(name, PARTS)}.")
+        missing = [f".{method}" for method in PARTS[name] if part is not None and not hasattr(part, method)]
+        if missing:
+            rule = f"must be an object with {' and '.join(missing)}, got {part!r:.80}"
+            raise SettingsError(f"{name}: {rule}. One of ours is named in settings={{{name!r}: ...}}.")
 
 
 class _Own:

@@ -44,10 +44,12 @@ class Loading:
 
     documents  those that could be opened, be it without a text in them, as a scanned PDF
     warnings   what could not be read, a sentence each that begins with the file; those of the documents are among them
+    paths      {id: absolute path} of the documents
     """
 
     documents: list[Document] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    paths: dict[str, str] = field(default_factory=dict)
 
     def texts(self) -> dict[str, str]:
         """{id: text}, as the evaluation takes `documents`."""
@@ -83,13 +85,14 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
     is not read; name the file itself to have it read. A file that is given twice is read once. No file stops the rest:
     what could not be read, or not wholly, is said in the warnings, one sentence each.
 
-    Raises MissingExtraError where a library is absent, and SettingsError for a root that is not above a path.
+    Raises MissingExtraError where a library is absent, and SettingsError for a root that is not above a path and for
+    what is no path.
 
     >>> load_documents("no/such.pdf").warnings
     ['no/such.pdf: must be a file or a folder, got nothing there. Check the path.']
     """
     loading = Loading()
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given = _given(paths)
     taken: set[str] = set()
     for file in _unique(_files(given, loading.warnings)):
         name = _id_of(file, root, taken)
@@ -100,6 +103,7 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
             loading.warnings.append(str(error))
             continue
         loading.documents.append(document)
+        loading.paths[document.id] = os.path.abspath(file.path)
         loading.warnings += document.warnings
     return loading
 
@@ -127,6 +131,15 @@ def load_document(path: str | Path, name: str | None = None, *, is_named: bool =
         raise _unreadable(name, kind, error) from None
     misnamed = wrongly_named(name, kind)
     return replace(document, warnings=[misnamed, *document.warnings]) if misnamed else document
+
+
+def _given(paths: Any) -> list[Any]:
+    given = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
+    for path in given:
+        if not isinstance(path, str | os.PathLike):
+            rule = f"must be paths of files or folders, got {path!r:.80}. Write them as ['docs/', 'leave.pdf']"
+            raise SettingsError(f"files: {rule}.")
+    return given
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,7 @@ CREATE TABLE chunks (
 );
 CREATE VIRTUAL TABLE words USING fts5(stems, content='', contentless_delete=1, tokenize="ascii tokenchars '_'");
 """
+_FILES = "CREATE TABLE IF NOT EXISTS files (doc_id TEXT PRIMARY KEY, path BLOB NOT NULL) WITHOUT ROWID"
 _COLUMNS = 'chunks.id, chunks.text, chunks.start, chunks."end", chunks.doc_id, chunks.metadata'
 
 
@@ -127,6 +128,22 @@ class SqliteStore:
         """How many chunks there are."""
         with self._transaction():
             return int(self._value("SELECT count(*) FROM chunks"))
+
+    def remember(self, paths: Mapping[str, str]) -> None:
+        """Write down from which file each document came, {document id: absolute path}; the others keep theirs."""
+        with self._transaction("IMMEDIATE"):
+            self._rows(_FILES)
+            rows = [(doc_id, os.fsencode(path)) for doc_id, path in paths.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?)", rows)
+            self._rows("DELETE FROM files WHERE doc_id NOT IN (SELECT doc_id FROM chunks)")
+
+    def paths(self) -> dict[str, str]:
+        """{document id: absolute path} as far as it was written down, of documents that are in the store."""
+        with self._transaction():
+            if not self._value("SELECT count(*) FROM sqlite_master WHERE name = 'files'"):
+                return {}  # of an earlier rag-titan
+            rows = self._rows("SELECT doc_id, path FROM files WHERE doc_id IN (SELECT doc_id FROM chunks) ORDER BY 1")
+            return {doc_id: os.fsdecode(path) for doc_id, path in rows}
 
     def close(self) -> None:
         """Close the file."""
