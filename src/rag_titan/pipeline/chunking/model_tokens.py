@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 ENCODING = "cl100k_base"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONG_RUN = re.compile(r"[^\W\d_]{250}|(?:[^\w\s]|_){250}|\s{250}")  # its merging takes the square of a run's length
+_LONG_SPACE = re.compile(r"\s{250}")
 
 
 class ModelTokens(NamedTuple):
@@ -61,6 +62,9 @@ def model_tokens(text: str) -> ModelTokens:
 
 
 def _parts(text: str) -> Iterator[str]:
+    if not _LONG_SPACE.search(text) and max(map(len, text.split()), default=0) < 250:
+        yield text  # most are seen to have no long run in a tenth of the time
+        return
     start = 0
     for found in _LONG_RUN.finditer(text):
         yield text[start : found.end()]
