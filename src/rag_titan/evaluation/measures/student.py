@@ -23,7 +23,7 @@ def t_p(t: float, freedom: int) -> float:
     """P(|T| >= |t|) of Student's T with `freedom` >= 1 degrees of freedom.
 
     The finite series of Abramowitz and Stegun (1964), 26.7.3 and 26.7.4; above 200 degrees their normal approximation
-    26.7.8, which is within 1e-6.
+    26.7.8, which is within 1e-5.
 
     >>> round(t_p(2.262157, 9), 6)
     0.05
