@@ -56,6 +56,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "apsw": ("rag_titan.pipeline.stores.sqlite",),
     "sqlite_vec": ("rag_titan.pipeline.stores.sqlite",),
     "jinja2": (f"{FACE}.reports.html",),
+    "pytest": ("rag_titan.integrations.pytest_plugin",),  # which alone loads it
     "typer": ("rag_titan.cli.*",),
     "rich": ("rag_titan.cli.*",),
 }
@@ -74,6 +75,8 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.integrations.github", f"{FACE}.reports.figures"): "prints numbers as the reports do",
     ("rag_titan.integrations.github", f"{FACE}.reports.findings"): "says what got worse as the reports do",
     ("rag_titan.integrations.github", f"{FACE}.reports.slice_tables"): "says which slice is worst as the reports do",
+    ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.cells"): "cleans text of the data as the reports do",
+    ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.findings"): "says what failed as the reports do",
     ("rag_titan.cli.demo", f"{FACE}.reports.evidence"): "says what to fix first as the reports do",
     ("rag_titan.cli.demo", f"{FACE}.reports.figures"): "prints numbers as the reports do",
     ("rag_titan.cli.demo", f"{FACE}.reports.priorities"): "shows the first of the priorities that a report lists",

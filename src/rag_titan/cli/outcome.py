@@ -177,7 +177,8 @@ class Outcome:
     @property
     def too_many_errors(self) -> bool:
         """True where the error rate is above the limit that was given."""
-        limit, rate = self.rules.max_error_rate, self.errors["rate"]
+        limit = self.rules.max_error_rate
+        rate = None if limit is None else self.errors["rate"]
         return limit is not None and rate is not None and rate > limit + 1e-9
 
     @property

@@ -13,6 +13,7 @@ from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, change_
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 _ORDER = (REAL, UNTESTED, NOISE)
+NOISE_SHOWN = 3
 
 
 class Wording:
@@ -74,12 +75,22 @@ class Wording:
             yield f"Not comparable: {escaped(comparison['reason'])}"
             return
         yield f"Against {escaped(path)}: {self._worse()}, {len(comparison['improved'])} better"
-        for entry in sorted(self.outcome.regressions, key=lambda entry: _ORDER.index(verdict_text(entry))):
-            yield from _indented("Regression", change_lines(entry))
+        yield from self._regressions()
         for entry in self.outcome.vanished:
             yield f"No longer measured: {shown(entry['metric'])} ({shown(entry['reason'])})"
         for note in comparison["notes"]:
             yield f"Note: {shown(note, 300)}"
+
+    def _regressions(self) -> Iterator[str]:
+        """What is real first, then the metrics that the comparison is about; of what may be chance the first few."""
+        worse = sorted(
+            self.outcome.regressions, key=lambda e: (_ORDER.index(verdict_text(e)), not e.get("primary", False))
+        )
+        noise = [entry for entry in worse if verdict_text(entry) == NOISE]
+        for entry in worse[: len(worse) - len(noise) + NOISE_SHOWN]:
+            yield from _indented("Regression", change_lines(entry))
+        if more := noise[NOISE_SHOWN:]:
+            yield f"And {len(more)} more that could be noise: {', '.join(shown(e['metric'], 60) for e in more)}"
 
     def _worse(self) -> str:
         """How many metrics got worse, and how many of them by more than chance."""
@@ -113,6 +124,17 @@ class Wording:
             yield NOTHING_MEASURED
         elif self.outcome.exit_code == 1:
             yield f"Failed: {', '.join(self.outcome.failures)}"
+        elif self.outcome.rules.significant:
+            yield from self._undecided()
+
+    def _undecided(self) -> Iterator[str]:
+        """What to do about a run that passes since its questions are too few to tell."""
+        noise = [entry for entry in self.outcome.regressions if verdict_text(entry) == NOISE]
+        about = [entry for entry in noise if entry.get("primary")] or noise
+        if about:
+            needed = about[0].get("needed")
+            many = f"; about {needed:,} questions would tell" if needed else ""
+            yield f"Undecided: whether {shown(about[0]['metric'], 60)} got worse{many}"
 
 
 def _indented(word: str, lines: Sequence[str]) -> Iterator[str]:
