@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
 
-from tests.docs.blocks import ROOT, Block, Step, matches, page, steps
+from tests.docs.blocks import ROOT, Block, Step, is_run, matches, page, steps
 
 from rag_titan.cli.main import main
 
@@ -114,7 +114,7 @@ def run_page(path: Path, folder: Path, extras: Collection[str] = (), rewrite: bo
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(step.text, encoding="utf-8")
             continue
-        if step.needs is not None and step.needs not in extras:
+        if not is_run(path, step) or (step.needs is not None and step.needs not in extras):
             continue
         try:
             printed = session.run(step)

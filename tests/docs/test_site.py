@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
-from tests.docs.blocks import DOCS, ROOT
+from tests.docs.blocks import DOCS, PAGES, ROOT
 
 pytestmark = pytest.mark.site
 LOADED = {("script", "src"), ("link", "href"), ("img", "src"), ("iframe", "src"), ("source", "src"), ("form", "action")}
@@ -57,7 +57,7 @@ def pages(site: Path) -> dict[Path, Links]:
 
 
 def test_every_page_is_in_it_and_nothing_else_of_the_folder(site: Path, pages: dict[Path, Links]) -> None:
-    written = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
+    written = {path.relative_to(DOCS).with_suffix("").as_posix() for path in PAGES[1:]}
     built = {path.parent.relative_to(site).as_posix() for path in pages if path.name == "index.html"}
     assert {"." if name == "index" else name.removesuffix("/index") for name in written} == built
     assert not list(site.rglob("*.py"))
