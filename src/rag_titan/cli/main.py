@@ -26,8 +26,8 @@ TERMINATED = 128 + signal.SIGTERM
 # In the order of the help page. What a name stands for is the function of that name, or the group `app`, in
 # cli/<name>.py; a name that is a word of Python's own has an underscore behind it there.
 COMMANDS = (
-    "init", "evaluate", "demo", "golden", "collect", "build", "import", "export", "index", "ask", "compare", "metrics",
-    "schema",
+    "init", "evaluate", "demo", "baseline", "diff", "golden", "collect", "build", "import", "export", "index", "ask",
+    "compare", "metrics", "schema",
 )  # fmt: skip
 
 _MARKUP = re.compile(r"\[(?=[a-z#/@])")  # how a tag of rich begins

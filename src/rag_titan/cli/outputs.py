@@ -106,6 +106,13 @@ class Outputs:
             manager.save_junit(report, self.junit, comparison, failures=failing, per_query=self.junit_each)
 
 
+def check_file(option: str, file: Path, inputs: Iterable[Path]) -> None:
+    """Raises SettingsError where a single file cannot be written, or would take the place of an input."""
+    _check_place(option, file)
+    _check_no_input(option, file, inputs)
+    _check_writable(option, file)
+
+
 def _check_place(option: str, file: Path) -> None:
     """No folder, device, pipe or socket; nor what stands for an open file (/dev/stdout, /proc/self/fd/1)."""
     if file.is_dir():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from rag_titan.errors import DatasetError
 from rag_titan.evaluation.catalogue import Rows, stage_names
 from rag_titan.evaluation.reports import compare
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry
+from rag_titan.evaluation.reports.diff import diff
 from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.html import html
 from rag_titan.evaluation.reports.markdown import markdown
-from rag_titan.evaluation.reports.pairing import Report
+from rag_titan.evaluation.reports.pairing import Report, stored_at
 from rag_titan.evaluation.writing import PathLike, write
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -80,7 +82,11 @@ class ReportManager:
         write(path, junit(report, comparison, failures=failures, per_query=per_query))
 
     def load_json(self, path: PathLike) -> dict[str, Any]:
-        """The report in a file; raises DatasetError where there is none, with what is there instead."""
+        """The report in a file; raises DatasetError where there is none, with what is there instead.
+
+        A Parquet file of the values of the questions is looked for beside the report as well; its place stands in
+        `meta["per_query"]` then.
+        """
         return load(path)
 
     def compare(
@@ -100,6 +106,17 @@ class ReportManager:
         Raises SettingsError where the two cannot be compared.
         """
         return compare.regressions(report, baseline, tolerance, rows=self.rows, primary=primary)
+
+    def diff(
+        self,
+        reports: Sequence[Report],
+        tolerance: float = TOLERANCE,
+        *,
+        names: Sequence[str] | None = None,
+        primary: Iterable[str] | None = None,
+    ) -> Entry:
+        """The last of some reports against the first, with what the others measured; see `reports.diff.diff`."""
+        return diff(reports, tolerance, names=names, rows=self.rows, primary=primary)
 
     def failed_queries(self, report: Report) -> list[Entry]:
         """One row for each question that failed: [{"query_id", "stage", "reason", ...}]."""
@@ -198,10 +215,22 @@ def load(path: PathLike) -> dict[str, Any]:
     except (ValueError, RecursionError):  # a number of thousands of digits, a thousand nested lists
         raise DatasetError(where, "must be a report in JSON, got something that no report holds.") from None
     if isinstance(report, dict) and any(key in report for key in (*stage_names(), "scorecard", "meta")):
-        return report
+        return _with_its_file(report, Path(path).parent)
     if isinstance(report, dict) and ("queries" in report or "chunks" in report):
         raise DatasetError(where, "must be a report, got a dataset. Evaluate it first.")
     raise DatasetError(where, "must be a report of rag-titan, got other JSON.")
+
+
+def _with_its_file(report: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The report with the place at which the file of its questions is found: from its own folder, from the current one,
+    or beside the report under its bare name, as when both were moved together."""
+    named = stored_at(report)
+    if named is not None:
+        places = (folder / named, Path(named), folder / Path(named).name)
+        with suppress(OSError):  # a name too long for a file
+            found = next((place for place in places if place.is_file()), None)
+            report["meta"]["per_query"] = named if found is None else str(found)
+    return report
 
 
 def _not_json(error: json.JSONDecodeError) -> str:

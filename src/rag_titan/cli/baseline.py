@@ -1,0 +1,157 @@
+"""rag-titan baseline: the report that later runs are compared with is one that a person accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rag_titan.cli.outcome import UNMEASURED
+from rag_titan.cli.outputs import check_file
+from rag_titan.cli.terminal import complain, counted, escaped, say
+from rag_titan.errors import DatasetError, SettingsError
+
+if TYPE_CHECKING:
+    from rag_titan.evaluation import ReportManager
+
+DEFAULT = Path("baseline.json")
+
+app = typer.Typer(
+    name="baseline", add_completion=False, no_args_is_help=True,
+    help="Accept a report as the one that later runs are compared with, or show it.",
+)  # fmt: skip
+
+Report = dict[str, Any]
+Accepted = Annotated[Path, typer.Argument(metavar="REPORT", readable=False, help="The JSON report of an evaluation.")]
+Place = Annotated[Path, typer.Option("--to", metavar="FILE", readable=False, help="Where the baseline is kept.")]
+Shown = Annotated[Path, typer.Argument(metavar="[FILE]", readable=False, help="The baseline.")]
+
+
+@app.command()
+def accept(report: Accepted, to: Place = DEFAULT) -> None:
+    """Make a report the baseline, and say what changed against the one before.
+
+    Exit codes: 0 fine, 2 bad input, 3 the report measured nothing.
+    """
+    from rag_titan.evaluation import ReportManager
+
+    check_file("--to", to, [report])
+    manager = ReportManager()
+    found, before = manager.load_json(report), _before(manager, to)
+    if not _measured(found):
+        complain(f"{report}: must have measured something to be a baseline, got a report without values.")
+        raise typer.Exit(UNMEASURED)
+    lines = [f"Accepted: {escaped(report)} is the baseline {escaped(to)} now ({_about(found)})"]
+    lines.append("The first baseline: there was none before" if before is None else _changed(manager, found, before))
+    _keep(manager, found, to)
+    say(lines)
+
+
+@app.command()
+def show(baseline: Shown = DEFAULT) -> None:
+    """Say what the baseline is: when it was made, on what, and what it measured."""
+    from rag_titan.evaluation import ReportManager
+
+    say(_facts(ReportManager().load_json(baseline), baseline))
+
+
+def _before(manager: ReportManager, to: Path) -> Report | None:
+    """The baseline that is replaced; raises SettingsError for a file that is none, so that no other file is lost."""
+    if not to.exists():
+        return None
+    try:
+        return manager.load_json(to)
+    except DatasetError:
+        rule = "must be a new file or a report of rag-titan, got a file of something else"
+        raise SettingsError(f"--to: {rule}: {to}. Choose another name, or remove it.") from None
+
+
+def _measured(report: Report) -> bool:
+    from rag_titan.evaluation.catalogue import values_of
+
+    return any(name != "end_to_end.error_rate" for name in values_of(report))
+
+
+def _changed(manager: ReportManager, report: Report, before: Report) -> str:
+    """What is worse and better than in the baseline before, in one line."""
+    from rag_titan.evaluation.reports.findings import change_lines
+
+    found = manager.compare(report, before)
+    if not found["comparable"]:
+        return f"Not comparable with the one before: {escaped(found['reason'])}"
+    worse, better = found["regressions"], found["improved"]
+    said = f"Against the one before: {counted(len(worse), 'metric')} worse, {len(better):,} better"
+    rest = {
+        "no longer measured": len(found["vanished"]),
+        "not comparable": len(found["not_compared"]),
+    }
+    said += "".join(f", {n:,} {what}" for what, n in rest.items() if n)
+    named = [entry for entry in worse if entry["primary"]] or worse
+    return f"{said}; {change_lines(named[0])[0]}" if named else said
+
+
+def _keep(manager: ReportManager, report: Report, to: Path) -> None:
+    """Writes the baseline. The values of its questions, where they are in a file of their own, are kept beside it: the
+    next run writes over that."""
+    from rag_titan.evaluation.reports.pairing import stored_at
+    from rag_titan.evaluation.writing import write
+
+    stored = stored_at(report)
+    values = to.with_suffix(".parquet")
+    if stored is not None and Path(stored).is_file():
+        if Path(stored).resolve() != values.resolve():
+            check_file("--to", values, [])
+            write(values, Path(stored).read_bytes())
+        report = {**report, "meta": {**report["meta"], "per_query": values.name}}
+    manager.save_json(report, to)
+
+
+def _about(report: Report) -> str:
+    meta = _part(report.get("meta"))
+    asked = _part(meta.get("counts")).get("queries")
+    facts = [counted(asked, "question")] if isinstance(asked, int) else []
+    facts += [f"K = {escaped(meta['k'])}"] if meta.get("k") is not None else []
+    facts += [escaped(meta["created_at"])] if meta.get("created_at") else []
+    return ", ".join(facts) or "it does not say of what"
+
+
+def _facts(report: Report, path: Path) -> Iterator[str]:
+    from rag_titan.evaluation.catalogue import value_of
+    from rag_titan.evaluation.limits import finite
+    from rag_titan.evaluation.reports.figures import convention_texts, score_text, value_text
+    from rag_titan.evaluation.scoring.policy import PRIMARY
+
+    meta, overall = _part(report.get("meta")), _part(_part(report.get("scorecard")).get("overall"))
+    yield f"{escaped(path)}: {_about(report)}"
+    yield f"Made by: rag-titan {escaped(meta.get('rag_titan') or '(does not say)')}"
+    score = finite(overall.get("score"))
+    yield "Overall score: not scored" if score is None else f"Overall score: {score_text(score)}/100"
+    for name in PRIMARY:
+        stage, _, key = name.partition(".")
+        value = value_of(report, stage, key)
+        if value is not None:
+            yield f"{name}: {value_text(None, key, value)}{_interval(report, stage, key)}"
+    conventions = convention_texts(meta)
+    if conventions:
+        yield f"Conventions other than the default: {escaped('; '.join(conventions.values()))}"
+    prints = _part(meta.get("fingerprints"))
+    yield from (f"Fingerprint of {escaped(what)}: {escaped(text)}" for what, text in prints.items() if text)
+    if isinstance(meta.get("per_query"), str):
+        gone = "" if Path(meta["per_query"]).is_file() else ", which is not there"
+        yield f"Values of the questions: {escaped(meta['per_query'])}{gone}"
+
+
+def _interval(report: Report, stage: str, key: str) -> str:
+    from rag_titan.evaluation.limits import finite
+    from rag_titan.evaluation.reports.figures import value_text
+
+    ends = _part(_part(_part(report.get(stage)).get("detail")).get(key)).get("ci95")
+    if not isinstance(ends, list) or len(ends) != 2 or None in (numbers := [finite(end) for end in ends]):
+        return ""
+    return f" (95 % {value_text(None, key, numbers[0])} to {value_text(None, key, numbers[1])})"
+
+
+def _part(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,105 @@
+"""A change of a metric in words and numbers: how much, how sure, and on what that stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rag_titan.evaluation.limits import finite
+from rag_titan.evaluation.metric import Metric
+from rag_titan.evaluation.reports.figures import NOTHING, count_text, value_text
+
+Entry = Mapping[str, Any]
+
+_OTHER = 0.25  # by which share a mean over other questions is worth a word
+
+
+def change_text(row: Metric | None, entry: Entry) -> str:
+    """The change with its sign; of latency, cost and tokens in percent of the baseline.
+
+    >>> change_text(None, {"metric": "retrieval.recall_at_k", "change": -0.15, "baseline": 0.9})
+    '-0.150'
+    >>> change_text(None, {"metric": "retrieval.p50_latency_ms", "change": 30.0, "baseline": 200.0})
+    '+30 ms'
+    >>> from rag_titan.evaluation.catalogue import find
+    >>> slower = {"metric": "end_to_end.p50_latency_ms", "change": 30.0, "baseline": 200.0}
+    >>> change_text(find("end_to_end.p50_latency_ms"), slower)
+    '+15.0 %'
+    """
+    return _signed(row, entry, finite(entry.get("change")))
+
+
+def interval_text(row: Metric | None, entry: Entry) -> str:
+    """The 95 % interval of the change, in the unit of `change_text`; a dash where there is none.
+
+    >>> interval_text(None, {"metric": "retrieval.recall_at_k", "ci95": [-0.21, 0.01], "baseline": 0.9})
+    '-0.210 to +0.010'
+    """
+    ends = entry.get("ci95")
+    if not isinstance(ends, list) or len(ends) != 2:
+        return NOTHING
+    return " to ".join(_signed(row, entry, finite(end)) for end in ends)
+
+
+def p_text(p: Any) -> str:
+    """A p-value with as many digits as say something.
+
+    >>> p_text(0.00019), p_text(0.0312), p_text(0.44), p_text(None)
+    ('<0.001', '0.031', '0.44', '–')
+    """
+    value = finite(p)
+    if value is None:
+        return NOTHING
+    return "<0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def paired_text(row: Metric | None, entry: Entry) -> str:
+    """What the questions that both runs measured say, where that is something else than the change of the mean.
+
+    >>> entry = {"metric": "generation.answer_f1", "change": -0.1, "paired_change": 0.0, "n": 17}
+    >>> paired_text(None, entry)
+    '17 questions measured in both changed by 0.000'
+    """
+    change, of_pairs = finite(entry.get("change")), finite(entry.get("paired_change"))
+    if change is None or of_pairs is None or abs(of_pairs - change) <= _OTHER * abs(change):
+        return ""
+    return f"{count_text(entry['n'], 'question')} measured in both changed by {_signed(row, entry, of_pairs)}"
+
+
+def sides_text(entry: Entry) -> str:
+    """How many questions got better, got worse and stayed; a dash where nobody knows.
+
+    >>> sides_text({"wins": 5, "losses": 35, "ties": 160})
+    '5 / 35 / 160'
+    """
+    sides = [entry.get(name) for name in ("wins", "losses", "ties")]
+    return " / ".join(f"{n:,}" for n in sides) if all(isinstance(n, int) for n in sides) else NOTHING
+
+
+def sure_text(entry: Entry) -> str:
+    """Whether the change is more than chance, and else what it would take.
+
+    >>> sure_text({"significant": False, "n": 10, "needed": 58})
+    'not sure: about 58 questions would show it'
+    >>> sure_text({"significant": None, "untested": "it is one value of the whole run, without an interval"})
+    'not tested: it is one value of the whole run, without an interval'
+    """
+    significant, n, needed = entry.get("significant"), entry.get("n"), entry.get("needed")
+    if significant is True:
+        return "sure"
+    if significant is None:
+        return f"not tested: {entry['untested']}" if entry.get("untested") else "not tested"
+    if isinstance(needed, int) and (not isinstance(n, int) or needed > n):
+        return f"not sure: about {count_text(needed, 'question')} would show it"
+    return "not sure"
+
+
+def _signed(row: Metric | None, entry: Entry, value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    sign = "+" if value > 0 else "-" if value < 0 else ""
+    base = finite(entry.get("baseline"))
+    if row is not None and row.kind.relative and base:
+        return f"{sign}{100 * abs(value / base):.1f} %"
+    key = str(entry.get("metric")).partition(".")[2]
+    return sign + value_text(row, key, abs(value)).lstrip("<>")
