@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Run
 from tests.cli.handbook import folder, settings, without_model
 
+from rag_titan.pipeline.stores.sqlite import SqliteStore
+
 QUESTION = "What is the limit for a hotel?"
 OPTIONS = ["--store", "i.db", *settings(retriever="bm25")]
 
@@ -35,6 +37,19 @@ def test_an_answer_has_its_sources_with_the_heading_and_the_passage(run: Run) ->
     assert done.lines[place + 1] == '    "The limit for a hotel is 95 euros per night"'
     assert done.lines[-1].startswith("Total ")
     assert "retrieval" in done.lines[-1]
+
+
+def test_every_quote_is_shown_below_its_source_though_its_line_was_broken_or_bold(run: Run, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    (docs / "bike.md").write_text(
+        "# Bikes\n\nThe **bike shed** opens\nat 7 in the morning. The bike key is in the hall.\n"
+    )
+    run("index", "docs", *OPTIONS)
+    done = run("ask", "When opens the bike shed and where is the bike key?", *OPTIONS)
+    place = done.lines.index("[1] bike.md, Bikes")
+    assert done.lines[place + 1 : place + 4] == [
+        '    "The bike shed opens at 7 in the morning"', '    "The bike key is in the hall"', "",
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("index")
@@ -108,6 +123,7 @@ def test_an_index_of_another_model_and_a_file_that_is_none_are_refused(
 def test_of_an_index_without_chunks_nothing_is_said_about_the_documents(run: Run, tmp_path: Path) -> None:
     (tmp_path / "none").mkdir()
     assert run("index", "none", *OPTIONS).code == 3
+    SqliteStore(tmp_path / "i.db", "counts").close()
     done = run("ask", QUESTION, *OPTIONS)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("rag-titan: --store: i.db: must be an index with chunks, got an empty one.")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST = 300  # characters of a passage
 _MARKER = re.compile(r"\[(\d{1,6})\]")
+_MARKUP = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="What you want to know.")]
@@ -72,22 +73,26 @@ def _sources(record: Mapping[str, Any], context: Sequence[Chunk]) -> Iterator[di
                 "number": number, "chunk_id": chunk.id, "source": chunk.metadata.get("source", chunk.doc_id),
                 "page": chunk.metadata.get("page"), "headings": chunk.metadata.get("headings"),
                 "start": chunk.start, "end": chunk.end, "text": chunk.text,
-                "quote": _quote(record["answer"], number, chunk.text),
+                "quotes": _quotes(record["answer"], number, chunk.text),
             }  # fmt: skip
 
 
-def _quote(answer: str, number: int, passage: str) -> str:
-    """What of the passage the answer says before its marker, or else how the passage begins."""
-    said = ""
+def _quotes(answer: str, number: int, passage: str) -> list[str]:
+    """What of the passage the answer says before its markers, or else how the passage begins."""
+    plain, found, said = _plain(passage), list[str](), ""
     for part in re.split(r"(\[\d{1,6}\])", answer):
         marker = _MARKER.fullmatch(part)
         if marker is None:
             said = part.strip(" .;,") or said
         elif int(marker[1]) == number:
-            for sentence in (said, *reversed(_SENTENCE_END.split(said))):
-                if sentence.strip() and sentence.strip() in passage:
-                    return sentence.strip()[:LONGEST]
-    return passage if len(passage) <= LONGEST else f"{passage[: LONGEST - 1]}…"
+            pieces = [" ".join(piece.split()) for piece in (said, *reversed(_SENTENCE_END.split(said)))]
+            found += [piece[:LONGEST] for piece in pieces if piece and piece in plain][:1]
+    return list(dict.fromkeys(found)) or [passage if len(passage) <= LONGEST else f"{passage[: LONGEST - 1]}…"]
+
+
+def _plain(passage: str) -> str:
+    """A passage as answers quote it: without the marks of Markdown for bold and code, white space being one space."""
+    return " ".join(_MARKUP.sub("", passage).split())
 
 
 def _json(question: str, record: Mapping[str, Any], sources: Sequence[Any], watched: Trace, trace: bool) -> str:
@@ -105,7 +110,7 @@ def _text(
         yield ""
     for source in sources:
         yield f"[{source['number']}] {escaped(_place(source))}"
-        yield f'    "{escaped(" ".join(source["quote"].split()))}"'
+        yield from (f'    "{escaped(" ".join(quote.split()))}"' for quote in source["quotes"])
     yield ""
     yield _times(record)
     if trace:
