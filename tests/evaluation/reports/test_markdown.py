@@ -135,9 +135,9 @@ def test_no_failed_question_is_said_and_no_verdicts_are_not(report: dict[str, An
 def test_a_comparison_is_shown_when_given(report: dict[str, Any]) -> None:
     baseline = {"retrieval": {"summary": {"recall_at_k": 0.9, "ndcg_at_k": 0.1}}, "meta": {"k": 5}}
     shown = sections(markdown(report, compare(report, baseline)))["Against the baseline"]
-    assert re.search(r"Recall@5 +\| +0.900 \| +0.500 \| worse", shown)
-    assert re.search(r"nDCG@5 \(linear gain\) +\| +0.100 \| +0.750 \| better", shown)
-    assert re.search(r"MRR@5 +\| +– \| +0.625 \| newly measured", shown)
+    assert re.search(r"Recall@5 \(primary\) +\| +0.900 \| +0.500 \| -0.400 \|.+\| worse, not tested", shown)
+    assert re.search(r"nDCG@5 \(linear gain\) +\| +0.100 \| +0.750 \| \+0.650 \|.+\| better, not tested", shown)
+    assert re.search(r"MRR@5 +\| +– \| +0.625 \| .+\| newly measured", shown)
     other = compare(report, {**baseline, "meta": {"k": 9}})
     assert "Not comparable: baseline: must have the same K" in markdown(report, other)
     assert "No metric changed by more than the tolerance of 0.02.\n\n## " in markdown(report, compare(report, report))

@@ -12,7 +12,7 @@ from rag_titan.evaluation.evaluator import SCHEMA
 from rag_titan.evaluation.limits import below
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports.overlap import Overlap, overlap
-from rag_titan.evaluation.reports.pairing import Pair, Report, mapping
+from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, stored_at
 from rag_titan.evaluation.scoring.policy import RECHUNKED
 
 _GOLD_IDS = {"expected_chunk_ids", "relevant_ids"}
@@ -124,6 +124,13 @@ def notes_on(ground: Ground, pair: Pair) -> Iterator[str]:
         yield f"The chunks changed since the baseline{same}: labels by chunk id may mean other texts now."
     if ground.asked and not pair.questions:
         yield "The questions differ and a report has no lists per query: all of both are compared."
+
+
+def notes_on_files(current: Report, baseline: Report, pair: Pair) -> Iterator[str]:
+    """A sentence for each report that names a file with the values of its questions, which cannot be used."""
+    for side, report, items in (("current report", current, pair.current), ("baseline", baseline, pair.baseline)):
+        if items.missing and stored_at(report) is not None:
+            yield f"Not paired by question: the {side} {items.missing}"
 
 
 def not_compared(ground: Ground, pair: Pair, rows: Rows) -> list[dict[str, str]]:

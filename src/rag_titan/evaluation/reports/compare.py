@@ -102,7 +102,7 @@ def compare_all(
     tolerance = number(tolerance, "tolerance", 0)
     wanted = _known(primary, rows)
     pair, ground = pair_of(current, baseline, rows), comparability.ground_of(current, baseline)
-    notes = [*comparability.notes_on(ground, pair), *pair.notes]
+    notes = [*comparability.notes_on(ground, pair), *pair.notes, *comparability.notes_on_files(current, baseline, pair)]
     reason = comparability.reason_against(current, baseline, pair, rows)
     left_out = comparability.not_compared(ground, pair, rows) if reason is None else []
     comparability.without(pair, {entry["metric"] for entry in left_out})

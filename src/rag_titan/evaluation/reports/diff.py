@@ -3,8 +3,8 @@
 What `diff` returns is what `compare` says of the last and the first beside its lists, and
 
 reports            {"name", "created_at", "questions"} of each
-metrics            one entry a metric, by `verdict` (see VERDICTS), worst first: as `compare` lists it, with the "list" it
-                   is in, and "values", one for each report. A change that is listed but not more than chance is "not
+metrics            one entry a metric, by `verdict` (see VERDICTS), worst first: as `compare` lists it, with the "list"
+                   it is in, and "values", one for each report. A change that is listed but not more than chance is "not
                    sure"; one that nothing can test counts as it is
 questions_changed  {"failed_before", "failed_now", "newly_failed", "newly_right"} of the questions in both, the last two
                    lists of {"id", "lost_at", "why"}; None where a report does not hold the verdicts on its questions

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
-from rag_titan.evaluation.reports import slice_tables, stage_tables
+from rag_titan.evaluation.reports import comparison_tables, slice_tables, stage_tables
 from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
@@ -57,7 +57,7 @@ def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, row
         view.head(),
         view.scorecard(),
         view.gates(),
-        view.baseline(comparison),
+        comparison_tables.tables(comparison, view.rows, view.meta),
         view.funnel(),
         slice_tables.tables(report, view.rows),
         view.priorities(),
@@ -145,32 +145,6 @@ class View:
         ]
         header = ["Stage", "Metric", "Must be", "Is", "Gate"]
         return ["## Quality gates", "", verdict, "", *table(header, cells, right=(3,))]
-
-    def baseline(self, comparison: Mapping[str, Any] | None) -> list[str]:
-        if comparison is None:
-            return []
-        lines = ["## Against the baseline", ""]
-        if not comparison["comparable"]:
-            return [*lines, line(f"Not comparable: {comparison['reason']}")]
-        named = (
-            ("regressions", "worse"),
-            ("improved", "better"),
-            ("explained", "no fault"),
-            ("vanished", "no longer measured"),
-            ("appeared", "newly measured"),
-        )
-        cells = [self._change(entry, word) for kind, word in named for entry in comparison[kind]]
-        notes = [f"- {line(note)}" for note in comparison["notes"]]
-        if not cells:
-            said = f"No metric changed by more than the tolerance of {comparison['tolerance']:g}."
-            return [*lines, said, *([""] if notes else []), *notes]
-        header = ["Stage", "Metric", "Baseline", "Now", "Change"]
-        return [*lines, *table(header, cells, right=(2, 3)), *([""] if notes else []), *notes]
-
-    def _change(self, entry: Mapping[str, Any], word: str) -> list[str]:
-        stage, _, key = str(entry["metric"]).partition(".")
-        before, now = (self.value(stage, key, entry[side]) for side in ("baseline", "current"))
-        return [label_of(stage), self.name(stage, key), before, now, word]
 
     def funnel(self) -> list[str]:
         said, steps, counts = evidence_line(self.report), funnel_steps(self.report), counts_of(self.report)
