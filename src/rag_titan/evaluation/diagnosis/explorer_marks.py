@@ -102,8 +102,8 @@ class ChunkMarks:
 
     def in_text(self, item: int, text: str) -> list[Span]:
         """The same in a text that is no chunk."""
-        options = (self.spans.evidence.texts[option] for option in self._options[item])
-        found = (located(words, text) for words in options if words)
+        options, normal = (self.spans.evidence.texts[option] for option in self._options[item]), normal_text(text)
+        found = (located(words, text) for words in options if words and normal_text(words) in normal)
         return sorted({span for span in found if span is not None})
 
     def _mark(self, option: int, code: int, text: str) -> tuple[Span, bool] | None:
