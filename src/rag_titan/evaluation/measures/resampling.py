@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 KEPT = 200  # up to so many values the bootstrap has its say; above, t theory covers nearly as well
 BOOTSTRAP_FROM = 10
 RESAMPLES = 1_999  # (RESAMPLES + 1) * 0.025 is whole: the quantiles are order statistics
-_FARTHEST = 2  # times Student's t: where few values differ from the rest, resamples without them reach anywhere
+_FARTHEST = 1.75  # times Student's t: where few values differ from the rest, resamples without them reach anywhere
 _BITS = 18  # values as whole numbers of so many bits: 200 times the sum of 200 squares stays exact
 EXACT_UP_TO = 13  # differences that are not 0: all 2^13 signs are fewer than 10,000 resamples
 MOST_FLIPPED = 10_000  # the largest differences; the sum of what is left is as good as normal
@@ -122,7 +122,8 @@ def _studentised(values: Floats) -> tuple[float, float]:
     shifts, spreads = drawn[:, 0] - whole.sum(), n * drawn[:, 1] - drawn[:, 0] ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         scores = shifts * math.sqrt(n - 1) / np.sqrt(spreads)
-    scores = np.sort(np.nan_to_num(scores, nan=0.0, posinf=math.inf, neginf=-math.inf))
+    scores[shifts == 0] = 0.0
+    scores.sort()
     edge = (RESAMPLES + 1) // 40
     return float(scores[-edge]), float(-scores[edge - 1])
 
