@@ -16,6 +16,9 @@ _WORDS = {
     "regressions": "worse", "improved": "better", "explained": "no fault", "vanished": "no longer measured",
     "appeared": "newly measured",
 }  # fmt: skip
+_HEADER = (
+    "Stage", "Metric", "Baseline", "Now", "Change", "95 % interval", "p", "Questions", "Better / worse / same", "Verdict",
+)  # fmt: skip
 _P = (
     "p is that of a paired randomisation test, corrected for the primary metrics alone, or for all that were tested; "
     "a change is sure from 0.05 down. Where the questions are too few, the table says about how many would show it."
@@ -32,18 +35,7 @@ def tables(comparison: Mapping[str, Any] | None, rows: Rows, meta: Mapping[str, 
     section = _Section(comparison, rows, meta)
     cells = [section.cells(kind, entry) for kind in _WORDS for entry in comparison[kind]]
     if cells:
-        header = [
-            "Stage",
-            "Metric",
-            "Baseline",
-            "Now",
-            "Change",
-            "95 % interval",
-            "p",
-            "Better / worse / same",
-            "Verdict",
-        ]
-        lines += table(header, cells, right=range(2, 9))
+        lines += table(_HEADER, cells, right=range(2, 9))
         lines += ["", _P] if section.tested else []
     else:
         lines.append(f"No metric changed by more than the tolerance of {comparison['tolerance']:g}.")
