@@ -264,6 +264,7 @@ def test_what_there_is_not_is_named_with_the_nearest(make: Callable[[], RAGTitan
         (lambda rag: rag.index(5), SettingsError, "files: must be paths of files or folders, got 5. Write"),
         (lambda rag: rag.index(None), SettingsError, "files: must be paths of files or folders, got None."),
         (lambda rag: rag.index(["a.md", b"b"]), SettingsError, "files: must be paths of files or folders, got b'b'"),
+        (lambda rag: rag.index("no/such"), DatasetError, "files: must hold at least one document with text, got none"),
         (lambda rag: rag.ask(None), DatasetError, "question: must be text, got None."),
         (lambda rag: rag.ask(["How?"]), DatasetError, r"question: must be text, got \['How\?'\]."),
         (lambda rag: rag.evaluate_stages([], 5), DatasetError, "golden: must be "),

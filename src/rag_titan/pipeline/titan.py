@@ -90,13 +90,16 @@ class RAGTitan:
         The text of a document that an earlier process indexed is put together from its chunks. What could not be loaded
         stands in `warnings`.
 
-        Raises SettingsError for what is no path.
+        Raises SettingsError for what is no path, DatasetError where files are given and no text is in the store then.
         """
         loading = load_documents(files)
         self.warnings = [*loading.warnings]
         index_documents(loading.documents, self.chunker, self.embedder, self.store)
         self.documents |= loading.texts()
         chunks = list(self.store.chunks())
+        if not chunks and (loading.documents or loading.warnings):
+            reason = f" ({self.warnings[0]})" if self.warnings else ""
+            raise DatasetError("files", f"must hold at least one document with text, got none{reason}.")
         if chunks:  # what libraries load at a first search is in no question's time
             self.retriever.retrieve(chunks[0].text[:100], 1)
         return {
