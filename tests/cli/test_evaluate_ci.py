@@ -11,6 +11,8 @@ from xml.etree.ElementTree import parse
 import pytest
 from tests.cli.conftest import Run, Write, query
 
+from rag_titan.evaluation import RAGEvaluator
+
 
 def questions(count: int, missed: set[int], **more: Any) -> dict[str, Any]:
     """Questions of which some missed their chunk."""
@@ -238,3 +240,26 @@ def test_options_that_nobody_gave_load_nothing(run: Run, write: Write) -> None:
         sys.modules.pop(name, None)
     run("evaluate", "--input", write(questions(3, set())))
     assert not {"rag_titan.evaluation.reports.junit", "rag_titan.integrations.github"} & set(sys.modules)
+
+
+def test_a_fault_of_our_own_is_no_command_either(run: Run, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError(f"\n{HOSTILE}")
+
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setattr(RAGEvaluator, "evaluate_path", broken)
+    done = run("evaluate", "--input", write(questions(3, set())))
+    assert done.code == 70
+    assert not [line for line in done.err.splitlines() if line.startswith("::") or "##[" in line]
+
+
+def test_what_cannot_be_compared_says_why(against: Any) -> None:
+    def chunked(first: str) -> dict[str, Any]:
+        chunks = [{"id": f"{first}{i}", "text": f"{first} text number {i} {i * i}"} for i in range(40)]
+        asked = [
+            {"id": f"q{i}", "expected_chunk_ids": [f"{first}{i}"], "retrieved_ids": [f"{first}{i}"]} for i in range(9)
+        ]
+        return {"chunks": chunks, "queries": asked}
+
+    done = against(chunked("old"), chunked("new"))
+    assert [line for line in done.lines if line.startswith("Not compared: retrieval.") and "recall_at_k" in line]

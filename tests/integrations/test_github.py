@@ -76,8 +76,11 @@ HOSTILE = "q|1\n::error::x <script>alert(1)</script> [a](http://b) ##[error]y"
 def test_the_summary_says_what_failed_and_shows_text_as_text() -> None:
     now, before = report_of(60, set(range(40)), id=HOSTILE), report_of(60, {3}, id=HOSTILE)
     said = summary(now, ReportManager().compare(now, before), [failing()])
+    more = summary(now, None, [failing("vanished", "generation.answer_f1", HOSTILE)])
+    assert "- No longer measured: q\\|1 ::error::x &lt;script&gt;" in more
     assert said.startswith("## RAG evaluation: failed\n")
-    assert "- Gate failed: it failed" in said
+    assert "Why: gate failed (1)." in said
+    assert "- failed: retrieval.recall_at_k is 0.333, must be at least 0.700; 95% interval 0.227 to 0.459" in said
     assert "### Against the baseline" in said
     assert re.search(r"retrieval\.recall_at_k 0\.983 -&gt; 0\.333 +\| real", said)
     assert "40 questions failed, the first 10:" in said

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from rag_titan import __version__
-from rag_titan.cli.terminal import complain, open_streams, refused, say
+from rag_titan.cli.terminal import complain, inert, open_streams, refused, say
 from rag_titan.errors import RagTitanError
 
 FAULT = 70  # as sysexits.h has it
@@ -130,7 +130,7 @@ def main() -> None:
     except OSError as error:
         complain(refused(error))
     except Exception:  # whatever is left is ours: shown whole, with an exit code that no result has
-        traceback.print_exc()
+        sys.stderr.write(inert(traceback.format_exc()))
         complain("this is a fault of rag-titan, not of your data; please report it with the lines above.")
         sys.exit(FAULT)
     sys.exit(2)

@@ -78,6 +78,10 @@ class Wording:
         yield from self._regressions()
         for entry in self.outcome.vanished:
             yield f"No longer measured: {shown(entry['metric'])} ({shown(entry['reason'])})"
+        reasons: dict[str, list[str]] = {}
+        for entry in comparison["not_compared"]:
+            reasons.setdefault(entry["reason"], []).append(shown(entry["metric"], 60))
+        yield from (f"Not compared: {', '.join(names)} ({shown(why)})" for why, names in reasons.items())
         for note in comparison["notes"]:
             yield f"Note: {shown(note, 300)}"
 

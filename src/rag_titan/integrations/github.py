@@ -6,6 +6,7 @@ The form of both is that of GitHub's documentation, "Workflow commands for GitHu
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def summary(report: Report, comparison: Report | None = None, failing: Failing =
         [f"- {line(text)}" for text in slice_lines(report)],
         _questions(report),
     ]
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+    return "\n\n".join("\n".join(part).rstrip() for part in parts if part) + "\n"
 
 
 def _head(report: Report, failing: Failing) -> list[str]:
@@ -104,8 +105,11 @@ def _head(report: Report, failing: Failing) -> list[str]:
         "",
         f"**{score}** · {overall['status']} · Measurement coverage: {share_text(overall['coverage'])}",
     ]
-    lines += ["", *(f"- {_TITLES[one['rule']]}: {line(one['text'], 400)}" for one in failing[:ROWS_SHOWN])]
-    lines += [f"- and {len(failing) - ROWS_SHOWN} more"] if len(failing) > ROWS_SHOWN else []
+    if failing:
+        counts = Counter(_TITLES[one["rule"]] for one in failing)
+        lines += ["", f"Why: {', '.join(f'{title.lower()} ({n})' for title, n in counts.items())}."]
+    others = [one for one in failing if one["rule"] not in ("regression", "gate")]  # these have sections of their own
+    lines += ["", *(f"- {_TITLES[one['rule']]}: {line(one['text'], 400)}" for one in others[:ROWS_SHOWN])]
     if first := fix_first(report):
         lines += ["", f"{line(str(first))}."]
     return lines
@@ -135,12 +139,12 @@ def _gates(report: Report) -> list[str]:
     counts = ", ".join(f"{verdicts.count(key)} {word}" for key, word in names.items() if key in verdicts)
     if not counts:
         return []
-    open_ones = [gate for gate, verdict in zip(gates, verdicts, strict=True) if verdict in ("fail", "undecided")]
-    return [
-        f"Quality gates: {counts}.",
-        "",
-        *(f"- {line('; '.join(gate_lines(gate, report)), 400)}" for gate in open_ones[:ROWS_SHOWN]),
+    told = [
+        f"- {names[verdict]}: {line('; '.join(gate_lines(gate, report)), 400)}"
+        for gate, verdict in zip(gates, verdicts, strict=True)
+        if verdict in ("fail", "undecided")
     ]
+    return [f"Quality gates: {counts}.", *([""] if told else []), *told[:ROWS_SHOWN]]
 
 
 def _questions(report: Report) -> list[str]:
