@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -42,18 +43,27 @@ def test_the_three_next_steps_run_in_an_empty_folder(run: Run, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_its_test_passes_and_its_workflow_runs_the_commands_of_the_readme(run: Run, tmp_path: Path) -> None:
+def test_its_test_passes(run: Run, tmp_path: Path) -> None:
     run("init", ".")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "test_rag.py"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
-    readme = (tmp_path / "README.md").read_text()
+
+
+def test_its_workflow_is_that_of_the_project_with_the_commands_of_the_kit(run: Run, tmp_path: Path) -> None:
+    run("init", ".")
     workflow = (tmp_path / ".github" / "workflows" / "rag-titan.yml").read_text()
-    commands = [line.partition("run: ")[2] for line in workflow.splitlines() if "run: rag-titan" in line]
-    assert commands
-    assert all(command in readme for command in commands)
+    readme = (tmp_path / "README.md").read_text()
+    commands = re.findall(r"- run: ((?:python|rag-titan) [^\n>]+)$", workflow, flags=re.MULTILINE)
+    assert [command.split()[1] for command in commands] == ["app.py", "build", "baseline"]
+    assert all(f"$ {command}\n" in readme for command in commands[:2])
+    evaluate = re.sub(r">-\n +", "", workflow).partition("- run: rag-titan evaluate")[2].partition("\n\n")[0]
+    for command in commands[:2]:
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        subprocess.run(["bash", "-c", command], env={**os.environ, "PATH": path}, check=True, capture_output=True)
+    assert run("evaluate", *evaluate.split()).code == 0
 
 
 def test_it_holds_enough_questions_and_one_that_cannot_be_answered(run: Run) -> None:
@@ -66,7 +76,7 @@ def test_it_holds_enough_questions_and_one_that_cannot_be_answered(run: Run) -> 
 
 def test_every_template_is_written_and_none_is_a_module() -> None:
     found = {path.relative_to(TEMPLATES).as_posix() for path in (TEMPLATES / "starter").rglob("*") if path.is_file()}
-    assert found <= set(STARTER.values())
+    assert found == {template for template in STARTER.values() if template.startswith("starter/")}
     assert not [name for name in found if name.endswith(".py")]
 
 

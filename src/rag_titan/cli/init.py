@@ -25,10 +25,16 @@ STARTER = {
     "golden.json": "starter/golden.json",
     "rag-titan.toml": "starter/rag-titan.toml",
     "test_rag.py": "starter/test_rag.py.template",
-    ".github/workflows/rag-titan.yml": "starter/workflow.yml",
+    ".github/workflows/rag-titan.yml": "templates/github_workflow.yml",
 }
 
 _JOINED = "--logs log.jsonl --golden golden.json --chunks chunks.jsonl --documents docs --output data"
+
+# What the workflow of everybody says of the app -> what it says of this one.
+_OF_THE_KIT = {
+    "python collect_logs.py > data.jsonl": f"python app.py\n      - run: rag-titan build {_JOINED}",
+    "--input data.jsonl": "--input data",
+}
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write into; it is made if need be.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files of these names that exist.")]
@@ -43,7 +49,7 @@ def init(folder: Folder, force: Force = False) -> None:
 
     _check(folder, force)
     for name, template in STARTER.items():
-        write(folder / name, files(_TEMPLATES).joinpath(template).read_text(encoding="utf-8"))
+        write(folder / name, _text(template))
     here = "" if folder.resolve() == Path.cwd() else f"cd {escaped(shlex.quote(str(folder)))} && "
     say(
         [
@@ -53,6 +59,14 @@ def init(folder: Folder, force: Force = False) -> None:
             "3. rag-titan evaluate --input data --output reports/today.json",
         ]
     )
+
+
+def _text(template: str) -> str:
+    text = files(_TEMPLATES).joinpath(template).read_text(encoding="utf-8")
+    if template.startswith("templates/"):
+        for general, own in _OF_THE_KIT.items():
+            text = text.replace(general, own)
+    return text
 
 
 def _check(folder: Path, force: bool) -> None:
