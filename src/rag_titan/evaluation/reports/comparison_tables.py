@@ -17,7 +17,8 @@ _WORDS = {
     "appeared": "newly measured",
 }  # fmt: skip
 _HEADER = (
-    "Stage", "Metric", "Baseline", "Now", "Change", "95 % interval", "p", "Questions", "Better / worse / same", "Verdict",
+    "Stage", "Metric", "Baseline", "Now", "Change", "95 % interval", "p", "Questions", "Better / worse / same",
+    "Verdict",
 )  # fmt: skip
 _P = (
     "p is that of a paired randomisation test, corrected for the primary metrics alone, or for all that were tested; "

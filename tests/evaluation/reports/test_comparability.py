@@ -1,0 +1,89 @@
+"""What cannot be held against what: other chunks under the gold ids, other settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rag_titan.evaluation.evaluator import RAGEvaluator
+from rag_titan.evaluation.reports.compare import compare
+
+TEXT = " ".join(f"Rule {i} of the handbook says what to do on day {i}." for i in range(60))
+BY_IDS = {"retrieval.recall_at_k", "retrieval.mrr_at_k", "retrieval.ndcg_at_k", "retrieval.hit_at_k"}
+
+
+def cut(size: int, prefix: str = "c") -> list[dict[str, Any]]:
+    """The text in chunks of a size, with offsets."""
+    starts = range(0, len(TEXT), size)
+    return [{"id": f"{prefix}{i}", "text": TEXT[s : s + size], "start": s, "end": min(s + size, len(TEXT))} for i, s in
+            enumerate(starts)]  # fmt: skip
+
+
+def evaluated(chunks: list[dict[str, Any]], gold: str = "c", **more: Any) -> dict[str, Any]:
+    """A run that retrieves the first chunks, on questions whose gold is a quote and the chunk of that number."""
+    ids = [chunk["id"] for chunk in chunks]
+    queries = [
+        {
+            "id": f"q{i}", "expected_evidence": [f"says what to do on day {i}."], "expected_chunk_ids": [f"{gold}{i}"],
+            "retrieved_ids": ids[:10], "answer": "yes", "expected_answer": "yes", **more,
+        }
+        for i in range(20)
+    ]  # fmt: skip
+    return RAGEvaluator(k=5).evaluate(chunks=chunks, queries=queries, document_text=TEXT)
+
+
+def test_rechunking_is_named_and_ids_are_no_regression() -> None:
+    before, now = evaluated(cut(100)), evaluated(cut(333, "d"))
+    result = compare(now, before)
+    assert result["comparable"]
+    assert result["rechunked"]
+    assert result["notes"][0].startswith("Re-chunked: about 0 % of the chunks are the same")
+    left_out = {entry["metric"] for entry in result["not_compared"]}
+    assert left_out >= BY_IDS
+    listed = {entry["metric"] for name in ("regressions", "improved", "vanished", "appeared") for entry in result[name]}
+    assert not listed & left_out
+    assert "retrieval.token_recall" in listed, "quotes outlive the chunks"
+    assert "0 % of the chunks are the same" in result["not_compared"][0]["reason"]
+    assert "retrieval.recall_at_k" not in result["primary"]
+
+
+def test_positions_as_ids_do_not_hide_that_the_chunks_are_others() -> None:
+    assert compare(evaluated(cut(333)), evaluated(cut(100)))["rechunked"]
+
+
+def test_chunks_that_were_added_leave_stable_ids_comparable() -> None:
+    before = evaluated(cut(100))
+    more = [*cut(100), *({"id": f"new{i}", "text": f"New page {i}."} for i in range(300))]
+    result = compare(evaluated(more), before)
+    assert not result["rechunked"]
+    assert not result["not_compared"]
+    assert "The chunks changed since the baseline (about 100 % are the same)" in result["notes"][0]
+
+
+def test_other_texts_under_the_same_ids_are_said_and_compared() -> None:
+    """Someone put a heading in front of every chunk."""
+    chunks = [{"id": chunk["id"], "text": f"Handbook: {chunk['text']}"} for chunk in cut(100)]
+    result = compare(evaluated(chunks), evaluated(cut(100)))
+    assert not result["rechunked"]
+    assert "(about 0 % are the same): labels by chunk id may mean other texts now" in result["notes"][0]
+
+
+def test_derived_ids_are_no_other_gold() -> None:
+    before, now = evaluated(cut(100)), evaluated(cut(100), gold="e")
+    assert before["meta"]["fingerprints"]["gold"] == now["meta"]["fingerprints"]["gold"]
+    assert not any("gold labels" in note for note in compare(now, before)["notes"])
+
+
+def test_citations_are_compared_with_a_word_of_care() -> None:
+    cited = {"citations": ["c0"], "expected_citations": ["c0"]}
+    result = compare(evaluated(cut(333, "d"), **cited), evaluated(cut(100), **cited))
+    assert any(note.startswith("Citations are compared by their ids") for note in result["notes"])
+
+
+@pytest.mark.parametrize("meta", [None, [], {"sketch": 3, "fingerprints": "x", "counts": []}, {"fingerprints": {}}])
+def test_a_report_that_does_not_say_is_compared(meta: Any) -> None:
+    values = {"retrieval": {"summary": {"recall_at_k": 0.5}}}
+    result = compare({**values, "meta": meta}, {**values, "meta": evaluated(cut(100))["meta"]})
+    assert result["comparable"]
+    assert not result["rechunked"]
