@@ -95,9 +95,7 @@ def compare(
         rerankers=_listed(rerankers), rag_types=_listed(rag_types),
     )  # fmt: skip
     with progress() as counter:
-        comparison = compare_pipelines(
-            documents, golden, variants, words=words, by=by, trace=trace, progress=counter
-        )  # fmt: skip
+        comparison = compare_pipelines(documents, golden, variants, words=words, by=by, trace=trace, progress=counter)
     say(_lines(comparison))
     written = [*comparison.save(output), *([trace] if trace else [])]
     say([f"Written: {', '.join(escaped(file) for file in written)}"])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from rag_titan.evaluation.data.tokens import words
 from rag_titan.pipeline.parts import Chunk, Embedder, Found, Retrieved, Retriever, Store
 from rag_titan.pipeline.settings import Settings
+from rag_titan.pipeline.stems import telling_words
 
 DEPTH = (
     100  # how far down both rankings are read for a fusion, so that its first places do not hang on how many are asked
@@ -82,7 +82,7 @@ class HybridRetriever:
 
 def rare_words(question: str, store: Store) -> list[str]:
     """The words of a question that at most one chunk in a hundred has, or, with a digit in it, a single one."""
-    asked = list(dict.fromkeys(words().tokens(question)))[:_MOST_WORDS]
+    asked = telling_words(question)[:_MOST_WORDS]
     most = store.size() // 100
     return [
         word

@@ -30,3 +30,12 @@ def stems(texts: Sequence[str]) -> list[list[str]]:
     stemmer = Stemmer("english")  # one for each call: threads may not share it
     tokens = words().tokens
     return [stemmer.stemWords([word for word in tokens(text) if word not in COMMON]) for text in texts]
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a text, each once and as it is searched for before it is stemmed, without those of every question.
+
+    >>> telling_words("What does E4711 mean? E4711!")
+    ['e4711', 'mean']
+    """
+    return [word for word in dict.fromkeys(words().tokens(text)) if word not in COMMON]
