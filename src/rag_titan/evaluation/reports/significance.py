@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Entry = dict[str, Any]
 
 ALPHA = 0.05
-_AT_ONCE = 16  # metrics of which the differences are held at the same time
+_HELD = 1 << 24  # differences that are held at the same time
 _ENOUGH_BEYOND = 5  # questions beyond a percentile, below which nothing is known of its spread
 
 
@@ -113,9 +113,10 @@ def _tests(
         else:
             tests[name] = ChangeTest(untested=_no_values(row, pair))
     listed = list(sides)
-    for first in range(0, len(listed), _AT_ONCE):
-        some = [rows[name] for name in listed[first : first + _AT_ONCE]]
-        tests |= zip(listed[first : first + _AT_ONCE], _paired(some, [sides[row.name] for row in some]), strict=True)
+    at_once = max(1, _HELD // max(1, len(pair.places[0])))
+    for first in range(0, len(listed), at_once):
+        some = [rows[name] for name in listed[first : first + at_once]]
+        tests |= zip([row.name for row in some], _paired(some, [sides[row.name] for row in some]), strict=True)
     return tests
 
 
