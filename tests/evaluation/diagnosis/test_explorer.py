@@ -137,7 +137,15 @@ def test_texts_that_were_logged_without_ids_are_shown() -> None:
     assert row["evidence"][0]["in_context"] is True
     assert {word for _, word in said(explorer, row["evidence"][0]["places"])} == {"25 days a year"}
     assert [place["chunk"] for place in row["evidence"][0]["places"]] == [first, part["id"], "leave"]
+    assert row["evidence"][0]["whole_in"] == [first, part["id"], "leave"]
     assert row["answer_marks"] == [{"start": 0, "end": 2, "what": "number"}]
+
+
+def test_texts_in_the_logs_of_other_questions_are_not_shown() -> None:
+    asked = {"id": "q1", "expected_evidence": ["25 days"], "retrieved_ids": []}
+    logged = {"id": "q2", "retrieved_texts": ["It is 25 days."]}
+    rows = {row["id"]: row for row in explored([asked, logged])["queries"]}
+    assert rows["q1"] == explored([asked])["queries"][0]
 
 
 def test_a_context_as_text_stands_for_chunks_without_texts() -> None:
@@ -311,6 +319,7 @@ def test_batches_of_any_data_merge_in_any_order(data: dict[str, Any], most: int,
     assert json.dumps(merged) == json.dumps(whole)
 
 
+@settings(max_examples=25)
 @given(worlds())
 def test_places_hold_the_quote_or_a_part_of_it(world: World) -> None:
     """Where every word of the documents occurs once: exactly the characters that a chunk and a quote share."""
@@ -336,6 +345,7 @@ def whole_quote(explorer: dict[str, Any], place: dict[str, Any]) -> str:
     return text[place["start"] : place["end"]]
 
 
+@settings(max_examples=40)
 @given(datasets(hostile=False))
 def test_marks_lie_in_their_texts_and_mark_what_they_say(data: dict[str, Any]) -> None:
     explorer = RAGEvaluator(k=2, explorer=True).evaluate(**data)["explorer"]

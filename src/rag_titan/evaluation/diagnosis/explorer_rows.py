@@ -181,9 +181,7 @@ class BatchRows:
             within = (
                 self._within(item, holders, lists) if standing is None else self._stands(item, standing[item - first])
             )
-            whole_in = _most(
-                [name for name in holders if name in shown], [name for name in holders if name not in shown]
-            )
+            whole_in = self._whole_in(item, holders, shown, logged)
             options = spans.evidence.texts[spans.evidence.options[item] : spans.evidence.options[item + 1]]
             places = self._places(item, {**shown, **dict.fromkeys(whole_in)}, logged)
             yield {
@@ -198,6 +196,17 @@ class BatchRows:
         table, holders = self._table, self._table.spans.holders
         codes = holders.values[holders.offsets[item] : holders.offsets[item + 1]]
         return [table.corpus.chunks[code].id or "" for code in codes.tolist()]
+
+    def _whole_in(
+        self, item: int, holders: Sequence[str], shown: Mapping[str, None], logged: Mapping[str, str]
+    ) -> list[str]:
+        """What of this question holds the item whole, and a few chunks of the table that do; texts in the logs of other
+        questions are none of its business."""
+        codes, indexed = self._table.corpus.codes, self._table.indexed_chunks
+        own = [name for name in holders if name in shown]
+        own += [name for name, text in logged.items() if self._marks.in_text(item, text)]
+        others = [name for name in holders if name not in shown and codes[name] < indexed]
+        return [*own, *others[: max(LEAST_SHOWN - len(own), 0)]]
 
     def _within(self, item: int, holders: Sequence[str], lists: Lists) -> bool | None:
         """Whether the item is whole in a chunk of the context; None where nobody can say."""
@@ -258,8 +267,3 @@ class BatchRows:
 
 def _whole(value: float) -> int | None:
     return None if np.isnan(value) else int(value)
-
-
-def _most(first: list[str], others: list[str]) -> list[str]:
-    """All of the first, and as many of the others as there is room for."""
-    return [*first, *others[: max(LEAST_SHOWN - len(first), 0)]]
