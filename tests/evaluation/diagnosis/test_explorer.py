@@ -156,12 +156,11 @@ def test_a_context_as_text_stands_for_chunks_without_texts() -> None:
 
 
 def test_of_several_quotes_the_whole_one_is_marked_alone() -> None:
-    query = {"id": "q", "expected_evidence": [{"any_of": ["Sick pay is full", "pay is full"]}]}
-    query["retrieved_ids"] = ["sick"]
-    explorer = explored([query])
+    quotes = ["Sick pay is full. Parking", "Parking costs"]
+    explorer = explored([{"id": "q", "expected_evidence": [{"any_of": quotes}], "retrieved_ids": ["sick"]}])
     item = explorer["queries"][0]["evidence"][0]
-    assert item["quotes"] == ["Sick pay is full", "pay is full"]
-    assert said(explorer, item["places"]) == [("sick", "pay is full")]
+    assert item["quotes"] == quotes
+    assert said(explorer, item["places"]) == [("sick", "Parking costs"), ("parking", "Parking costs")]
 
 
 @pytest.mark.parametrize(
