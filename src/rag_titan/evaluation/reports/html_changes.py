@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,9 +33,10 @@ def baseline(sections: Sections, comparison: Mapping[str, Any] | None) -> View |
         return None
     found = [(kind, word, mapping(entry)) for kind, word in _KINDS for entry in comparison.get(kind) or []]
     drawn = [_moved(sections, entry) for kind, _, entry in found if kind in _DRAWN]
-    shares, scores = ([move for move in drawn if move["relative"] is relative] for relative in (True, False))
-    axes = {True: figures.reach([n for m in shares for n in m["numbers"]]),
-            False: figures.reach([n for m in scores for n in m["numbers"]])}  # fmt: skip
+    numbers: dict[str, list[float | None]] = {}
+    for move in drawn:
+        numbers.setdefault(move["axis"], []).extend(move["numbers"])
+    axes = {axis: figures.reach(of_axis) for axis, of_axis in numbers.items()}
     rows = [_change(sections, kind, word, entry, axes) for kind, word, entry in found]
     missed = [_not_compared(sections, mapping(entry)) for entry in comparison.get("not_compared") or []]
     return {
@@ -63,7 +65,10 @@ def _summary(comparison: Mapping[str, Any]) -> str:
 
 
 def _moved(sections: Sections, entry: Mapping[str, Any]) -> View:
-    """The change and its interval in the unit of its axis: a difference, or a share of the baseline."""
+    """The change and its interval in the unit of its axis: a share of the baseline, or a difference.
+
+    Differences of scores share an axis; those of other amounts, such as milliseconds, have one of their own.
+    """
     stage, _, key = str(entry.get("metric")).partition(".")
     row, base = sections.places.get((stage, key)), finite(entry.get("baseline"))
     relative = row is not None and row.kind.relative and bool(base)
@@ -71,15 +76,17 @@ def _moved(sections: Sections, entry: Mapping[str, Any]) -> View:
     change, ends = finite(entry.get("change")), figures.ends_of(entry.get("ci95"))
     scaled = None if change is None else change / unit
     span = None if ends is None else [end / unit for end in ends]
-    return {"relative": relative, "change": scaled, "ends": span, "numbers": [scaled, *(span or ())]}
+    score = row is not None and math.isfinite(row.kind.high - row.kind.low)
+    axis = "share" if relative else "score" if score else f"{stage}.{key}"
+    return {"relative": relative, "axis": axis, "change": scaled, "ends": span, "numbers": [scaled, *(span or ())]}
 
 
 def _change(
-    sections: Sections, kind: str, word: str, entry: Mapping[str, Any], axes: Mapping[bool, float]
+    sections: Sections, kind: str, word: str, entry: Mapping[str, Any], axes: Mapping[str, float]
 ) -> dict[str, Any]:
     stage, _, key = str(entry.get("metric")).partition(".")
     move = _moved(sections, entry)
-    most = axes[move["relative"]]
+    most = axes.get(move["axis"], 1.0)
     tested = "significant" in entry and kind in _DRAWN
     return {
         "stage": label_of(stage),
