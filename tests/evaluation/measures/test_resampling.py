@@ -359,3 +359,11 @@ def test_two_samples_agree_with_their_interval() -> None:
     for shift in np.linspace(-0.5, 0.5, 41):
         low, high, p = two_samples((0.5, [0.35, 0.6], 40), (0.5 + shift, [0.4 + shift, 0.62 + shift], 25))
         assert (p <= 0.05) == (low >= 0 or high <= 0)
+
+
+def test_an_interval_reaches_0_where_the_test_cannot_tell_the_change_from_chance() -> None:
+    """3 of 10 got worse, by as much, and none better: 2 of the 8 ways to set 3 signs lie as far, p is 0.25."""
+    found = paired(np.array([[-0.2]] * 3 + [[0.0]] * 7))
+    assert found.p[0] == 0.25
+    assert found.low[0] < found.mean[0] < 0
+    assert found.high[0] >= 0

@@ -216,3 +216,10 @@ def test_a_place_that_nobody_knows_is_said(report: dict[str, Any]) -> None:
 def test_without_a_logged_context_nothing_was_in_the_prompt(stages: list[str], said: str) -> None:
     funnel = [{"stage": stage, "lost": 1, "kept": 3} for stage in stages]
     assert f"Answer quality (generation): {said}" in markdown({"diagnosis": {"funnel": funnel}})
+
+
+def test_a_gate_whose_interval_holds_the_limit_is_said_to_be_undecided() -> None:
+    gate = {"stage": "retrieval", "metric": "recall_at_k", "minimum": 0.8, "value": 0.7, "status": "fail"}
+    text = markdown({"scorecard": {"gates": [{**gate, "verdict": "undecided"}, {**gate, "verdict": "fail"}]}})
+    assert "**2 failed**, 0 passed, 0 not measured. 1 undecided: the interval of the value holds the limit." in text
+    assert text.count("FAIL, undecided") == 1

@@ -20,6 +20,7 @@ from rag_titan.evaluation.measures.sums import Moments
 
 Floats = NDArray[np.float64]
 
+ALPHA = 0.05  # what an interval of 95 % leaves out, and how often a test calls chance a change
 KEPT = 200  # up to so many values the bootstrap has its say; above, t theory covers nearly as well
 BOOTSTRAP_FROM = 10
 RESAMPLES = 1_999  # (RESAMPLES + 1) * 0.025 is whole: the quantiles are order statistics
@@ -144,6 +145,9 @@ def paired(differences: Floats, *, resamples: int = 10_000, seed: int = 0) -> Pa
     more than 10,000 the largest 10,000 are flipped and the sum of the rest is drawn from its normal distribution. Each
     metric is tested by itself: neither the order of the questions nor the other metrics change a digit of its p.
 
+    Few differences that are all alike may have an interval that leaves out 0 although the test cannot tell them from
+    chance; it is drawn as far as 0 then, so that the two never contradict each other.
+
     Raises ValueError for an infinite difference.
 
     >>> import numpy as np
@@ -158,7 +162,10 @@ def paired(differences: Floats, *, resamples: int = 10_000, seed: int = 0) -> Pa
     known = np.array([_known(of, column) for of, column in zip(moments, columns, strict=True)]).reshape(-1, 4)
     n = np.array([of.n for of in moments], dtype=np.int64)
     mean, low, high, sd = known.T
-    return Paired(n, mean, low, high, _p_of_signs(columns, resamples, seed), sd)
+    p = _p_of_signs(columns, resamples, seed)
+    chance = p > ALPHA
+    low, high = np.where(chance, np.minimum(low, 0.0), low), np.where(chance, np.maximum(high, 0.0), high)
+    return Paired(n, mean, low, high, p, sd)
 
 
 def _known(moments: Moments, values: Floats) -> tuple[float, float, float, float]:

@@ -42,6 +42,7 @@ HOW_TO_READ = (
     "What is not measured is no zero: it is left out of every score, and named under its stage.",
     "The score tells how good a run is by one set of weights; where it fails, the questions tell.",
 )
+_GATE_WORDS = {"fail": "FAIL", "pass": "pass", "unmeasured": "not measured"}
 _COUNTED = {"queries": "question", "chunks": "chunk", "documents": "document", "vectors": "vector"}
 
 
@@ -132,14 +133,17 @@ class View:
         if not gates:
             return []
         counts = {status: sum(gate["status"] == status for gate in gates) for status in ("fail", "pass", "unmeasured")}
+        undecided = sum(gate.get("verdict") == "undecided" for gate in gates)
         verdict = f"**{counts['fail']} failed**, {counts['pass']} passed, {counts['unmeasured']} not measured."
+        verdict += f" {undecided} undecided: the interval of the value holds the limit." if undecided else ""
         cells = [
             [
                 label_of(gate["stage"]),
                 self.name(gate["stage"], gate["metric"]),
                 limit_text(self.places.get((gate["stage"], gate["metric"])), gate),
                 self.value(gate["stage"], gate["metric"], gate["value"]),
-                {"fail": "FAIL", "pass": "pass"}.get(gate["status"], "not measured"),
+                _GATE_WORDS.get(gate["status"], "not measured")
+                + (", undecided" if gate.get("verdict") == "undecided" else ""),
             ]
             for gate in sorted(gates, key=lambda gate: gate["status"] != "fail")
         ]

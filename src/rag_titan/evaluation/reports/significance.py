@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rag_titan.evaluation.catalogue import Rows
 from rag_titan.evaluation.limits import SLACK, finite
-from rag_titan.evaluation.measures.resampling import holm, needed, paired, resolvable, two_samples
+from rag_titan.evaluation.measures.resampling import ALPHA, holm, needed, paired, resolvable, two_samples
 from rag_titan.evaluation.measures.student import Z95
 from rag_titan.evaluation.metric import MEAN, Kind, Metric
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping
@@ -21,7 +21,6 @@ from rag_titan.evaluation.scoring.policy import PRIMARY
 Floats = NDArray[np.float64]
 Entry = dict[str, Any]
 
-ALPHA = 0.05
 _HELD = 1 << 24  # differences that are held at the same time
 _ENOUGH_BEYOND = 5  # questions beyond a percentile, below which nothing is known of its spread
 
