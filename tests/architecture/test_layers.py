@@ -76,6 +76,7 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.integrations.github", f"{FACE}.reports.findings"): "says what got worse as the reports do",
     ("rag_titan.integrations.github", f"{FACE}.reports.slice_tables"): "says which slice is worst as the reports do",
     ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.cells"): "cleans text of the data as the reports do",
+    ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.evidence"): "counts what failed as the reports do",
     ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.findings"): "says what failed as the reports do",
     ("rag_titan.cli.baseline", f"{FACE}.catalogue"): "asks whether a report holds any value at all",
     ("rag_titan.cli.baseline", f"{FACE}.limits"): "takes for a number what the evaluation does",

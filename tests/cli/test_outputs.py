@@ -61,6 +61,18 @@ def test_a_config_that_nobody_named_stays(run: Run, write: Write, name: str) -> 
     assert "--per-query: must not be an input" in done.err
 
 
+@pytest.mark.parquet
+@pytest.mark.parametrize("option", ["--per-query", "--html", "--junit"])
+def test_the_values_of_the_baseline_stay(run: Run, write: Write, tmp_path: Path, option: str) -> None:
+    pytest.importorskip("pyarrow")
+    data, values = write(dataset()), tmp_path / "values.parquet"
+    run("evaluate", "--input", data, "--output", "before.json", "--per-query", str(values))
+    before = values.read_bytes()
+    done = run("evaluate", "--input", data, "--baseline", "before.json", option, str(values))
+    assert (done.code, values.read_bytes()) == (2, before)
+    assert f"{option}: must not be an input" in done.err
+
+
 def test_a_text_that_is_no_report_stays(run: Run, write: Write, tmp_path: Path) -> None:
     readme = write("# My project\n", "README.md")
     done = run("evaluate", "--input", write(dataset()), "--output", "README.json")

@@ -43,7 +43,8 @@ def evaluate(
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
     outputs = Outputs(output, per_query, html, junit, junit_per_query)
-    outputs.check([input, chunks, documents, baseline, config_file(config, Path())])
+    before = _baseline(baseline)
+    outputs.check([input, chunks, documents, baseline, _values_of(before), config_file(config, Path())])
     read = read_config(config, Path())
     chosen = merged(
         read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,
@@ -55,7 +56,6 @@ def evaluate(
     )  # fmt: skip
     evaluator = evaluator_of(read, chosen, explorer=html is not None, redact=redact)
     _check_rules(rules, baseline, asked=require_significant)
-    before = _baseline(baseline)
     data = _Data(input, chunks, documents, columns_of(read), skip_bad_records, processes)
     report = data.scored(evaluator, outputs.per_query)
     outcome = _saved(outputs, evaluator, Outcome(report, outputs.files, rules, baseline), before, chosen)
@@ -131,6 +131,13 @@ def _baseline(path: Path | None) -> Report | None:
     from rag_titan.evaluation import ReportManager
 
     return ReportManager().load_json(path)
+
+
+def _values_of(before: Report | None) -> str | None:
+    """The file with the values of the baseline's questions, which a run must not write over before it compares."""
+    meta = (before or {}).get("meta")
+    named = meta.get("per_query") if isinstance(meta, dict) else None
+    return named if isinstance(named, str) and named else None
 
 
 def _saved(

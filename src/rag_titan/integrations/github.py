@@ -13,7 +13,7 @@ from typing import Any
 
 from rag_titan.evaluation import ReportManager
 from rag_titan.evaluation.reports.cells import line, shown, table
-from rag_titan.evaluation.reports.evidence import fix_first, place_text
+from rag_titan.evaluation.reports.evidence import failed_count, fix_first, place_text
 from rag_titan.evaluation.reports.figures import score_text, share_text
 from rag_titan.evaluation.reports.findings import change_lines, gate_lines, verdict_text
 from rag_titan.evaluation.reports.slice_tables import slice_lines
@@ -153,7 +153,8 @@ def _questions(report: Report) -> list[str]:
         return []
     first = failed[:QUESTIONS_SHOWN]
     cells = [[row["query_id"], place_text(str(row["stage"])), row["reason"]] for row in first]
-    said = f"{len(failed)} questions failed" + (f", the first {len(first)}:" if len(first) < len(failed) else ":")
+    total = failed_count(report)
+    said = f"{total} questions failed" + (f", the first {len(first)}:" if len(first) < total else ":")
     return ["### Questions to look at", "", said, "", *table(["Question", "Lost at", "Why"], cells)]
 
 

@@ -157,6 +157,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     """What failed, on how many questions that stands, and the first questions that failed."""
     from rag_titan.evaluation import ReportManager
     from rag_titan.evaluation.reports.cells import shown
+    from rag_titan.evaluation.reports.evidence import failed_count
     from rag_titan.evaluation.reports.findings import gate_lines
 
     yield ", ".join(outcome.failures) or "the run cannot be judged"
@@ -166,10 +167,10 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield from [f"    {shown(basis, 400)}"] if basis else []
     for gate in outcome.undecided_gates:
         yield f"  undecided gate, which fails nothing: {'; '.join(gate_lines(gate, outcome.report))}"
-    failed = ReportManager().failed_queries(outcome.report)
+    failed, total = ReportManager().failed_queries(outcome.report), failed_count(outcome.report)
     if failed:
-        yield f"  {len(failed)} questions failed:" if len(failed) > 1 else "  1 question failed:"
+        yield f"  {total} questions failed:" if total > 1 else "  1 question failed:"
     for row in failed[:QUESTIONS_SHOWN]:
         yield f"    {shown(row['query_id'], 60)} ({row['stage']}): {shown(row['reason'], 200)}"
-    if len(failed) > QUESTIONS_SHOWN:
-        yield f"    and {len(failed) - QUESTIONS_SHOWN} more"
+    if total > QUESTIONS_SHOWN:
+        yield f"    and {total - QUESTIONS_SHOWN} more"

@@ -87,3 +87,9 @@ def test_a_report_that_does_not_say_is_compared(meta: Any) -> None:
     result = compare({**values, "meta": meta}, {**values, "meta": evaluated(cut(100))["meta"]})
     assert result["comparable"]
     assert not result["rechunked"]
+
+
+def test_other_questions_under_the_same_ids_are_said() -> None:
+    before, now = (evaluated(cut(40), question=asked) for asked in ("What is due?", "What colour is the sky?"))
+    assert any("other questions were asked" in note for note in compare(now, before)["notes"])
+    assert not any("other questions" in note for note in compare(now, now)["notes"])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rag_titan.evaluation import RAGEvaluator, ReportManager
 from rag_titan.evaluation.reports.junit import LONGEST, junit
+from rag_titan.evaluation.reports.markdown import markdown
 
 
 def gate(metric: str = "recall_at_k", **more: Any) -> dict[str, Any]:
@@ -140,3 +141,16 @@ def test_a_long_text_is_cut_and_says_so() -> None:
 def test_it_is_written_whole_into_a_new_folder(tmp_path: Any) -> None:
     ReportManager().save_junit(card(gate()), tmp_path / "new" / "junit.xml")
     assert (tmp_path / "new" / "junit.xml").read_text(encoding="utf-8") == junit(card(gate()))
+
+
+def test_without_lists_per_query_the_questions_that_are_not_named_are_counted() -> None:
+    """Of 130 that failed at one stage a report without lists names 100."""
+    queries = [{"id": f"q{i:03}", "expected_chunk_ids": ["a"], "retrieved_ids": ["b"]} for i in range(130)]
+    report = RAGEvaluator().evaluate(queries=queries, per_query=None)
+    found = suites(junit(report, per_query=True))["questions"]
+    assert len(found) == 101
+    assert found["not named"] == (
+        "skipped",
+        "30 more questions failed, which a report without lists per query does not name",
+    )
+    assert "130 failed; 50 of them, from every stage:" in markdown(report)

@@ -124,6 +124,8 @@ def notes_on(ground: Ground, pair: Pair) -> Iterator[str]:
         yield f"The chunks changed since the baseline{same}: labels by chunk id may mean other texts now."
     if ground.asked and not pair.questions:
         yield "The questions differ and a report has no lists per query: all of both are compared."
+    elif ground.asked and pair.questions["current"] == pair.questions["baseline"] == pair.questions["shared"]:
+        yield "Other questions were asked under the ids of the baseline: a difference can come from them alone."
 
 
 def notes_on_files(current: Report, baseline: Report, pair: Pair) -> Iterator[str]:

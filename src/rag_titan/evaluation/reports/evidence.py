@@ -115,6 +115,17 @@ class FixFirst:
         return f"which lost the evidence of {counted}"
 
 
+def failed_count(report: Report) -> int:
+    """How many questions failed: more than are named, where a report without lists per query names examples alone.
+
+    >>> failed_count({"diagnosis": {"counts": {"failed": 536}, "examples": {"retrieval": ["q1", "q2"]}}})
+    536
+    """
+    named = len(failed_queries(report))
+    counted = counts_of(report).get("failed")
+    return named if isinstance(report.get("queries"), list) or not isinstance(counted, int) else max(named, counted)
+
+
 def fix_first(report: Report) -> FixFirst | None:
     """What to mend first; None where no question failed, or where nobody knows where any was lost.
 
@@ -130,9 +141,8 @@ def fix_first(report: Report) -> FixFirst | None:
     stage = max(places, key=lambda name: len(places[name]))
     if not places[stage]:
         return None
-    listed = isinstance(report.get("queries"), list)
-    total = len(failed) if listed else max(len(failed), counts_of(report).get("failed") or 0)
-    return FixFirst(stage, tuple(places[stage]), total, not listed and len(places[stage]) >= _CAPPED)
+    capped = not isinstance(report.get("queries"), list) and len(places[stage]) >= _CAPPED
+    return FixFirst(stage, tuple(places[stage]), failed_count(report), capped)
 
 
 def loss_text(report: Report) -> str | None:

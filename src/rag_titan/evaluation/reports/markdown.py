@@ -12,6 +12,7 @@ from rag_titan.evaluation.reports.evidence import (
     alarms_text,
     counts_of,
     evidence_line,
+    failed_count,
     fix_first,
     funnel_steps,
     little_text,
@@ -217,9 +218,8 @@ class View:
             return [*lines, "No question failed, as far as the labels can tell."] if known else []
         shown = spread(failed, QUESTIONS_SHOWN)
         cells = [[row["query_id"], place_text(str(row["stage"])), _verdict(row), row["reason"]] for row in shown]
-        said = f"{len(failed)} failed" + (
-            f"; {len(shown)} of them, from every stage:" if len(shown) < len(failed) else ":"
-        )
+        total = failed_count(self.report)
+        said = f"{total} failed" + (f"; {len(shown)} of them, from every stage:" if len(shown) < total else ":")
         return [*lines, said, "", *table(["Question", "Lost at", "Answer", "Why"], cells)]
 
     def warnings(self) -> list[str]:
