@@ -91,5 +91,5 @@ def test_a_report_that_does_not_say_is_compared(meta: Any) -> None:
 
 def test_other_questions_under_the_same_ids_are_said() -> None:
     before, now = (evaluated(cut(40), question=asked) for asked in ("What is due?", "What colour is the sky?"))
-    assert any("other questions were asked" in note for note in compare(now, before)["notes"])
-    assert not any("other questions" in note for note in compare(now, now)["notes"])
+    assert any("Other questions were asked" in note for note in compare(now, before)["notes"])
+    assert not any("Other questions" in note for note in compare(now, now)["notes"])
