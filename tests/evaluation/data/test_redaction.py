@@ -180,7 +180,6 @@ def test_columns_and_sheets(tmp_path: Path) -> None:
 
 
 @pytest.mark.parquet
-@pytest.mark.parquet
 def test_lists_per_query_in_a_file(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     import pyarrow.parquet
