@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run, Write
 from tests.cli.handbook import GOLDEN, folder, settings, without_model
 
-from rag_titan.cli import compare
+from rag_titan.cli import compare, outputs
 from rag_titan.errors import SettingsError
 from rag_titan.pipeline import Comparison, Settings, comparing
 from rag_titan.pipeline.chunking.chunkers import chunker_of
@@ -165,7 +165,7 @@ def test_places_that_cannot_be_written_are_refused_before_the_work(
         "Choose another path.\n"
     )
     (tmp_path / "shut").mkdir()
-    monkeypatch.setattr(compare.os, "access", lambda path, _: path.name != "shut")  # root may write everywhere
+    monkeypatch.setattr(outputs.os, "access", lambda path, _: path.name != "shut")  # root may write everywhere
     done = run("compare", *given, option, "shut/steps")
     assert f"{option}: shut/steps: must be a folder that can be written (no permission to write in " in done.err
 

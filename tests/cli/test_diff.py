@@ -126,7 +126,7 @@ def test_hostile_names_stay_in_their_line(run: Run) -> None:
         "retrieval": {"summary": {"recall_at_k": 0.5, "\x1b]0;x\x07": 1.0}},
     }
     ReportManager().save_json(report, "a.json")
-    fine = {**report, "queries": [{**report["queries"][0], "correct": True}], "meta": {}}  # type: ignore[index]
+    fine = {**report, "queries": [{**report["queries"][0], "correct": True}], "meta": {}}  # type: ignore[index]  # a list of dicts
     ReportManager().save_json(fine, "b.json")
     done = run("diff", "b.json", "a.json", "--all")
     assert done.code == 0

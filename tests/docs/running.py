@@ -118,7 +118,7 @@ def run_page(path: Path, folder: Path, extras: Collection[str] = (), rewrite: bo
             continue
         try:
             printed = session.run(step)
-        except Exception:
+        except Exception:  # whatever a block of a page raises is what is wrong with the page
             return [*wrong, f"{path.name}: {step.source}\n{traceback.format_exc(limit=-3)}"]
         expected = [] if step.begin is None else lines[step.begin : step.end]
         if matches(expected, printed):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ import typer
 
 from rag_titan.cli.dataset_folder import check_folder
 from rag_titan.cli.outcome import FINE, UNMEASURED
+from rag_titan.cli.outputs import check_writable
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, settings_of
 from rag_titan.cli.terminal import columns, complain, escaped, progress, say
 from rag_titan.errors import SettingsError
@@ -110,21 +110,7 @@ def _check_places(output: Path, trace: Path | None, golden: Path, documents: Seq
         raise SettingsError(f"--trace: must be a folder, got the file {trace}. Choose another name.")
     for option, folder in (("--output", output), ("--trace", trace)):
         if folder is not None:
-            _check_writable(option, folder)
-
-
-def _check_writable(option: str, folder: Path) -> None:
-    """Raises SettingsError where the folder, or the nearest one above it that is there, takes no files."""
-    there = Path(os.path.realpath(folder))
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        reason = f"{there} is no folder"
-    elif not os.access(there, os.W_OK | os.X_OK):
-        reason = f"no permission to write in {there}"
-    else:
-        return
-    raise SettingsError(f"{option}: {folder}: must be a folder that can be written ({reason}). Choose another path.")
+            check_writable(option, folder, "folder")
 
 
 def _listed(text: str | None) -> list[str]:

@@ -78,7 +78,7 @@ class Outputs:
             said = f"{rule}, got {str(self.json)!r}; the Markdown report would take its place. Choose another name."
             raise SettingsError(f"--output: {said}")
         for option, file in self._named:
-            _check_writable(option, file)
+            check_writable(option, file)
 
     def _check_report_name(self) -> None:
         if self.json.is_dir():
@@ -110,7 +110,7 @@ def check_file(option: str, file: Path, inputs: Iterable[Path]) -> None:
     """Raises SettingsError where a single file cannot be written, or would take the place of an input."""
     _check_place(option, file)
     _check_no_input(option, file, inputs)
-    _check_writable(option, file)
+    check_writable(option, file)
 
 
 def _check_place(option: str, file: Path) -> None:
@@ -150,9 +150,11 @@ def _may_replace(file: Path) -> bool:
     return not start.strip() or start == TITLE
 
 
-def _check_writable(option: str, file: Path) -> None:
-    """Asks the nearest folder that exists, before the work is done."""
-    folder = Path(os.path.realpath(file)).parent
+def check_writable(option: str, file: Path, kind: str = "file") -> None:
+    """Raises SettingsError where the nearest folder that exists takes no files; `kind` "folder" asks the place itself
+    first. It is asked before the work is done."""
+    folder = Path(os.path.realpath(file))
+    folder = folder if kind == "folder" else folder.parent
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     if not folder.is_dir():
@@ -161,4 +163,4 @@ def _check_writable(option: str, file: Path) -> None:
         reason = f"no permission to write in {folder}"
     else:
         return
-    raise SettingsError(f"{option}: {file}: must be a file that can be written ({reason}). Choose another path.")
+    raise SettingsError(f"{option}: {file}: must be a {kind} that can be written ({reason}). Choose another path.")

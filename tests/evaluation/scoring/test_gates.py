@@ -159,9 +159,9 @@ def test_a_maximum_is_decided_from_the_other_side() -> None:
     detail = {"recall_at_k": {"n": 50, "ci95": None}}
     found = []
     for ends in ([0.0, 0.2], [0.1, 0.3], [0.21, 0.4]):
-        detail["recall_at_k"]["ci95"] = ends  # type: ignore[assignment]
+        detail["recall_at_k"]["ci95"] = ends  # type: ignore[assignment]  # None before
         report = {"retrieval": {"summary": {"recall_at_k": sum(ends) / 2}, "detail": detail}}
-        found.append(ScoreAggregator(**gate).aggregate(report)["gates"][0]["verdict"])  # type: ignore[arg-type]
+        found.append(ScoreAggregator(**gate).aggregate(report)["gates"][0]["verdict"])  # type: ignore[arg-type]  # options of many types
     assert found == ["pass", "undecided", "fail"]
 
 

@@ -28,7 +28,6 @@ from rag_titan.evaluation.metric import Kind
 from rag_titan.evaluation.reports import comparability
 from rag_titan.evaluation.reports.comparability import settings_differ
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, pair_of
-from rag_titan.evaluation.reports.pairing import rows_by_id as rows_by_id
 from rag_titan.evaluation.reports.significance import Significance
 from rag_titan.evaluation.scoring.policy import default_weight
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_titan.evaluation.limits import below, finite
 from rag_titan.evaluation.metric import Stage
-from rag_titan.evaluation.reports.compare import rows_by_id
+from rag_titan.evaluation.reports.pairing import rows_by_id
 
 NOT_KNOWN = "unknown"  # the stage of a wrong answer without gold labels
 

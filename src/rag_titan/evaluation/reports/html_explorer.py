@@ -18,10 +18,10 @@ from rag_titan.evaluation.catalogue import label_of, stage_names
 from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.cells import shown, visible
-from rag_titan.evaluation.reports.compare import rows_by_id
 from rag_titan.evaluation.reports.failures import NOT_KNOWN, failed_queries, spread
 from rag_titan.evaluation.reports.html_pages import Pages, View
 from rag_titan.evaluation.reports.html_sections import Sections, mapping
+from rag_titan.evaluation.reports.pairing import rows_by_id
 
 STATIC = 50  # failed questions that are read without JavaScript
 HEAD = 140  # characters of a question in the list

@@ -10,18 +10,17 @@ from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports import html_figures as figures
 from rag_titan.evaluation.reports import stage_tables
-from rag_titan.evaluation.reports.compare import rows_by_id
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
     counts_of,
     evidence_line,
+    failed_count,
     fix_first,
     funnel_steps,
     little_text,
     loss_words,
     place_text,
 )
-from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.figures import (
     NOTHING,
     convention_texts,
@@ -32,6 +31,7 @@ from rag_titan.evaluation.reports.figures import (
     title_text,
     value_text,
 )
+from rag_titan.evaluation.reports.pairing import rows_by_id
 from rag_titan.evaluation.reports.priorities import priorities
 from rag_titan.evaluation.scoring.policy import default_weight
 
@@ -90,12 +90,9 @@ class Sections:
 
     def failed(self) -> int | None:
         """How many questions failed; None where nothing says."""
-        first, failed = fix_first(self.report), len(failed_queries(self.report))
-        known = counts_of(self.report).get("failed")
-        if first is not None:
-            return first.failed
-        if known is not None or failed:
-            return max(known or 0, failed)
+        failed = failed_count(self.report)
+        if failed or counts_of(self.report).get("failed") is not None:
+            return failed
         return 0 if isinstance(self.report.get("queries"), list) and self.asked() else None
 
     def lead(self) -> str:
