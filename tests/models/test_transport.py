@@ -224,6 +224,14 @@ def test_how_long_each_piece_is_waited_for() -> None:
     with pytest.raises(Unusable, match="with a first byte within 3 s"):
         soon.wait_for_head()
     assert waits[-1] == 1 + 3 - 2
+    whole = Reply(Timeouts(first_byte=10, between_chunks=10, total=9), Ticks(), started=0.0, attempt=1)
+    whole._events = Late()
+    whole._events.put(b"a")
+    parts = whole.parts()
+    assert next(parts) == b"a"
+    with pytest.raises(Unusable, match="wholly within 9 s") as ended:
+        next(parts)
+    assert "got only a part." in ended.value.sentence(1)
 
 
 def test_a_stream_without_end_ends_in_time() -> None:

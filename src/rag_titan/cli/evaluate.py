@@ -43,8 +43,9 @@ def evaluate(
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
     outputs = Outputs(output, per_query, html, junit, junit_per_query)
+    outputs.check([input, chunks, documents, baseline, config_file(config, Path())])
     before = _baseline(baseline)
-    outputs.check([input, chunks, documents, baseline, _values_of(before), config_file(config, Path())])
+    outputs.spare(_values_of(before))
     read = read_config(config, Path())
     chosen = merged(
         read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,

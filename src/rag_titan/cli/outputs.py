@@ -80,6 +80,12 @@ class Outputs:
         for option, file in self._named:
             check_writable(option, file)
 
+    def spare(self, values: str | Path | None) -> None:
+        """Raises SettingsError where a file would take the place of the values that the baseline is compared by."""
+        read = [] if values is None else [Path(values)]
+        for option, file in self._named:
+            _check_no_input(option, file, read)
+
     def _check_report_name(self) -> None:
         if self.json.is_dir():
             found = f"got the folder {self.json}. Write {self.json / 'report.json'}."

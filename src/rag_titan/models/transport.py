@@ -221,24 +221,29 @@ class Reply:
             self._events.put(error)  # raised where somebody waits
 
     def _next(self) -> Any:
-        now, times = self._clock(), self._timeouts
-        late = self._started + times.total
-        limit = f"wholly within {times.total:g} s"
-        soon = now + times.between_chunks if self._begun else self._sent + times.first_byte
-        if soon < late:
-            late = soon
-            limit = f"with a next piece within {times.between_chunks:g} s"
-            if not self._begun:
-                limit = f"with a first byte within {times.first_byte:g} s"
-        elif now > late:
-            raise Unusable(f"answer {limit}", "only a part", "Raise the time-out or look at the server's load.")
+        now = self._clock()
+        late, limit, got = self._limit(now)
+        too_late = Unusable(f"answer {limit}", got, "Raise the time-out or look at the server's load.")
+        if self._begun and now > late:
+            raise too_late
         try:
             event = self._events.get(timeout=max(0.0, late - now))
         except queue.Empty:
-            event = Unusable(f"answer {limit}", "nothing", "Raise the time-out or look at the server's load.")
+            event = too_late
         if isinstance(event, BaseException):
             raise event if isinstance(event, Unusable) else _broken(event, limit)
         return event
+
+    def _limit(self, now: float) -> tuple[float, str, str]:
+        """When the next event must be there, that limit in words, and what came if it is not."""
+        times = self._timeouts
+        whole = self._started + times.total
+        soon = now + times.between_chunks if self._begun else self._sent + times.first_byte
+        if soon >= whole:
+            return whole, f"wholly within {times.total:g} s", "only a part" if self._begun else "nothing"
+        if self._begun:
+            return soon, f"with a next piece within {times.between_chunks:g} s", "nothing"
+        return soon, f"with a first byte within {times.first_byte:g} s", "nothing"
 
 
 def _httpx() -> Any:
