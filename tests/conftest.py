@@ -25,6 +25,8 @@ HEAVY = (
     "llm",
     "browser",
     "site",
+    "lab",
+    "load",
     "slow",
 )  # `.ci/run` has all their libraries
 ABSENT = "could not import"  # how pytest.importorskip begins its reason

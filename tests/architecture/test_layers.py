@@ -29,20 +29,29 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (f"{FACE}.preparation.*", f"{FACE}.importers.*", f"{FACE}.exports.*"),
     (FACE,),
     ("rag_titan.models.*",),
-    ("rag_titan.pipeline.*",),
+    ("rag_titan.pipeline.*", "rag_titan.judge.*"),
+    ("rag_titan.plots",),
+    ("rag_titan.lab.*", "rag_titan.loadtest.*"),
     ("rag_titan.integrations.*", "rag_titan.cli.*", "rag_titan.__main__"),
 )
 
 # Which modules may import a library that is not Python's own. What is not named here is imported nowhere.
 LIBRARIES: dict[str, tuple[str, ...]] = {
-    "numpy": (f"{FACE}.*", "rag_titan.models.embed", "rag_titan.pipeline.*"),
-    "msgspec": (f"{FACE}.data.*", f"{FACE}.preparation.*", f"{FACE}.importers.*"),
+    "numpy": (
+        f"{FACE}.*",
+        "rag_titan.models.embed",
+        "rag_titan.pipeline.*",
+        "rag_titan.judge.*",
+        "rag_titan.lab.*",
+        "rag_titan.loadtest.*",
+    ),
+    "msgspec": (f"{FACE}.data.*", f"{FACE}.preparation.*", f"{FACE}.importers.*", f"{FACE}.reports.form"),
     "rapidfuzz": (f"{FACE}.measures.text",),
     "pyarrow": (f"{FACE}.data.parquet", f"{FACE}.exports.per_query", f"{FACE}.reports.parquet"),
     "pandas": (f"{FACE}.exports.per_query",),
     "rensa": (f"{FACE}.preparation.duplicates",),
     "openpyxl": (f"{FACE}.data.sheets",),
-    "httpx": (f"{FACE}.preparation.collect_http", "rag_titan.models.transport"),
+    "httpx": (f"{FACE}.preparation.collect_http", "rag_titan.models.transport", "rag_titan.loadtest.http"),
     "anyio": (f"{FACE}.preparation.collect_http",),  # comes with httpx
     "pypdfium2": ("rag_titan.pipeline.loading.pdf",),
     "docx": ("rag_titan.pipeline.loading.word",),
@@ -54,6 +63,11 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "Stemmer": ("rag_titan.pipeline.stems",),
     "bm25s": ("rag_titan.pipeline.stores.bm25",),
     "apsw": ("rag_titan.pipeline.stores.sqlite",),
+    "kneed": ("rag_titan.lab.knee",),
+    "altair": ("rag_titan.plots",),
+    "faiss": ("rag_titan.lab.faiss",),
+    "usearch": ("rag_titan.lab.usearch",),
+    "hdrh": ("rag_titan.loadtest.histogram",),
     "sqlite_vec": ("rag_titan.pipeline.stores.sqlite",),
     "jinja2": (f"{FACE}.reports.html",),
     "pytest": ("rag_titan.integrations.pytest_plugin",),  # which alone loads it

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rag_titan.errors import DatasetError, SettingsError
@@ -188,6 +189,22 @@ def test_a_run_is_a_folder_that_can_be_evaluated(tmp_path: Path) -> None:
     assert report | {"meta": None} == memory | {"meta": None}
 
 
+def test_a_run_with_embeddings_writes_them_and_one_without_leaves_no_old_ones(tmp_path: Path) -> None:
+    dataset = collect_dataset(Embedding(), [], QUESTIONS, include_embeddings=True, output=tmp_path)
+    file = tmp_path / "embeddings.npz"
+    with np.load(file) as arrays:
+        assert sorted(arrays.files) == ["ids", "indexed_ids", "query_ids", "query_vectors", "vectors"]
+    report = RAGEvaluator(k=2).evaluate_path(tmp_path)
+    memory = RAGEvaluator(k=2).evaluate(**dataset)
+    assert report["embedding"]["index_coverage"] == 1.0
+    assert report | {"meta": None} == memory | {"meta": None}
+    before = file.read_bytes()
+    collect_dataset(Embedding(), [], QUESTIONS, include_embeddings=True, output=tmp_path)
+    assert file.read_bytes() == before  # the same data, the same bytes
+    collect_dataset(Embedding(), [], QUESTIONS, output=tmp_path)
+    assert not file.exists()
+
+
 def test_a_file_holds_the_questions_alone(tmp_path: Path) -> None:
     collect_dataset(Fake(), [], QUESTIONS, output=tmp_path / "run.jsonl")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.jsonl", "run.jsonl.journal"]
@@ -233,7 +250,7 @@ def test_answers_about_other_chunks_or_of_another_pipeline_are_not_mixed_into_a_
         collect_dataset(Other(), [], MANY, output=tmp_path)
 
 
-@pytest.mark.parametrize("name", ["queries.jsonl", "chunks.jsonl", "documents.jsonl"])
+@pytest.mark.parametrize("name", ["queries.jsonl", "chunks.jsonl", "documents.jsonl", "embeddings.npz"])
 def test_records_of_others_are_refused_before_anything_is_indexed(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("{}")
     pipeline = Fake()

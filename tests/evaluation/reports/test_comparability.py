@@ -38,13 +38,13 @@ def test_rechunking_is_named_and_ids_are_no_regression() -> None:
     result = compare(now, before)
     assert result["comparable"]
     assert result["rechunked"]
-    assert result["notes"][0].startswith("Re-chunked: about 0 % of the chunks are the same")
+    assert result["notes"][0].startswith("Re-chunked: about 0% of the chunks are the same")
     left_out = {entry["metric"] for entry in result["not_compared"]}
     assert left_out >= BY_IDS
     listed = {entry["metric"] for name in ("regressions", "improved", "vanished", "appeared") for entry in result[name]}
     assert not listed & left_out
     assert "retrieval.token_recall" in listed, "quotes outlive the chunks"
-    assert "0 % of the chunks are the same" in result["not_compared"][0]["reason"]
+    assert "0% of the chunks are the same" in result["not_compared"][0]["reason"]
     assert "retrieval.recall_at_k" not in result["primary"]
 
 
@@ -58,7 +58,7 @@ def test_chunks_that_were_added_leave_stable_ids_comparable() -> None:
     result = compare(evaluated(more), before)
     assert not result["rechunked"]
     assert not result["not_compared"]
-    assert "The chunks changed since the baseline (about 100 % are the same)" in result["notes"][0]
+    assert "The chunks changed since the baseline (about 100% are the same)" in result["notes"][0]
 
 
 def test_other_texts_under_the_same_ids_are_said_and_compared() -> None:
@@ -66,7 +66,7 @@ def test_other_texts_under_the_same_ids_are_said_and_compared() -> None:
     chunks = [{"id": chunk["id"], "text": f"Handbook: {chunk['text']}"} for chunk in cut(100)]
     result = compare(evaluated(chunks), evaluated(cut(100)))
     assert not result["rechunked"]
-    assert "(about 0 % are the same): labels by chunk id may mean other texts now" in result["notes"][0]
+    assert "(about 0% are the same): labels by chunk id may mean other texts now" in result["notes"][0]
 
 
 def test_derived_ids_are_no_other_gold() -> None:

@@ -61,10 +61,22 @@ def test_a_score_is_never_shown_as_one_of_another_rating(score: float) -> None:
 
 
 @given(st.floats(0, 1))
-def test_a_share_is_rounded_down(share: float) -> None:
+def test_a_share_is_rounded_and_says_none_or_all_of_nothing_else(share: float) -> None:
     text = figures.share_text(share)
-    assert (text == "0%") == (share == 0)
-    assert text == "<1%" or 0 <= 100 * share - float(text.rstrip("%")) + 1e-8 < 1 + 2e-8
+    if 1e-8 < share < 0.005:
+        assert text == "<1%"
+    elif 0.995 <= share < 1 - 1e-8:
+        assert text == ">99%"
+    else:
+        assert abs(100 * share - float(text.rstrip("%"))) <= 0.5 + 1e-8
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(8 / 30, "27%"), (1 / 8, "13%"), (2 / 3, "67%"), (0.7449, "74%"), (0.7499, "74.9%"), (0.75, "75%"), (1.0, "100%")],
+)
+def test_a_share_below_enough_does_not_look_like_enough(share: float, text: str) -> None:
+    assert figures.share_text(share) == text
 
 
 def test_names_carry_the_cut_off_and_the_conventions_that_change_them() -> None:

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from rag_titan.evaluation.catalogue import CATALOGUE
 from rag_titan.evaluation.reports.compare import compare
 from rag_titan.evaluation.reports.figures import share_text
 from rag_titan.evaluation.reports.markdown import QUESTIONS_SHOWN, markdown
+from rag_titan.evaluation.reports.stage_tables import missing_texts
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
@@ -223,3 +225,16 @@ def test_a_gate_whose_interval_holds_the_limit_is_said_to_be_undecided() -> None
     text = markdown({"scorecard": {"gates": [{**gate, "verdict": "undecided"}, {**gate, "verdict": "fail"}]}})
     assert "**2 failed**, 0 passed, 0 not measured. 1 undecided: the interval of the value holds the limit." in text
     assert text.count("FAIL, undecided") == 1
+
+
+def test_what_metrics_wait_for_is_named_once() -> None:
+    keys = ("time_to_first_token_p50_ms", "inter_token_p50_ms", "refusal_rate")
+    rows = [row for row in CATALOGUE.values() if row.key in keys]
+    missing = {
+        keys[0]: "time_to_first_token_ms was not passed",
+        keys[1]: "time_to_first_token_ms and output_tokens were not passed",
+        keys[2]: "not measured: undefined (0/0)",
+    }
+    detail = {key: {"reason": f"not measured, because {reason}"} for key, reason in missing.items()}
+    waits = [text for text in missing_texts(rows, detail, {"k": 5}) if "wait for" in text]
+    assert waits == ["2 more, which no score counts, wait for time_to_first_token_ms, output_tokens."]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from msgspec import to_builtins
 from msgspec.json import Encoder
 
@@ -20,6 +22,7 @@ from rag_titan.evaluation.data.fingerprint import chunk_fingerprint
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import keys_of, shown
 from rag_titan.evaluation.data.records import Chunk
+from rag_titan.evaluation.data.vectors import PLACE, sorted_vectors
 from rag_titan.evaluation.preparation.asking import Reply
 from rag_titan.evaluation.preparation.collect import (
     Collection,
@@ -33,6 +36,7 @@ from rag_titan.evaluation.preparation.gold_chunks import with_gold_chunks
 from rag_titan.evaluation.preparation.responses import Record, Responses
 from rag_titan.evaluation.writing import PathLike, write
 
+EMBEDDINGS = "embeddings.npz"
 _GAP = re.compile(r"[ \t]{2,}(?=([.,;:!?)])?)")  # what a marker between two words, or before a full stop, leaves
 
 
@@ -73,9 +77,10 @@ def collect_dataset(
     ids of each step, the times, and the answer without its citation markers, which become `citations` if there are
     none; what it raises becomes its `error`. They are asked in this thread, one after the other, without a time-out.
 
-    output    a folder, for queries.jsonl, chunks.jsonl and documents.jsonl in it, or a .jsonl file for the queries
-              alone. A file .journal beside it keeps every answer as it comes, and a later run asks only what is missing
-              there: all with `fresh`, also what failed with `retry_errors`
+    output    a folder, for queries.jsonl, chunks.jsonl, documents.jsonl and, with embeddings, embeddings.npz in it, or
+              a .jsonl file for the queries alone. A file .journal beside it keeps every answer as it comes, and a later
+              run asks only what is missing there: all with `fresh`, also what failed with `retry_errors`. A run without
+              embeddings takes those of an earlier run away, which may be of other questions
     progress  is called with the number of questions that are through
     notices   takes what is to be said about failures and about gold that is in no chunk
 
@@ -125,11 +130,11 @@ class _Run(Collection):
         settings = {**identity_of(self.pipeline, "pipeline"), "chunks": chunk_fingerprint(self.chunks).text}
         queries = self.done(self._in_turn, golden, output, settings, fresh).queries
         chunks: list[Record] = list(to_builtins(self.chunks))
-        if output is not None and output_file(output) != Path(output):
-            _write_beside(output_file(output), chunks, self.documents)
         dataset: Record = {"chunks": chunks, "documents": self.documents, "queries": queries}
         if include_embeddings:
             dataset["embeddings"] = _embedded(self.pipeline, chunks, self.questions, self.indexed_ids)
+        if output is not None and output_file(output) != Path(output):
+            _write_beside(output_file(output), dataset)
         return dataset
 
     def _in_turn(self, questions: Sequence[str]) -> Iterator[Reply]:
@@ -175,15 +180,35 @@ def _check_output(output: PathLike | None, golden: Any) -> None:
             raise SettingsError(f"output: {rule}, got {other}. Choose another name, or remove it.")
 
 
-def _beside(file: Path) -> tuple[Path, Path]:
-    """Where the chunks and the documents go."""
-    return file.with_name("chunks.jsonl"), file.with_name("documents.jsonl")
+def _beside(file: Path) -> tuple[Path, Path, Path]:
+    """Where the chunks, the documents and the embeddings go."""
+    return file.with_name("chunks.jsonl"), file.with_name("documents.jsonl"), file.with_name(EMBEDDINGS)
 
 
-def _write_beside(file: Path, chunks: Sequence[Record], documents: Mapping[str, str]) -> None:
-    chunk_file, document_file = _beside(file)
-    write(chunk_file, Encoder().encode_lines(chunks))
-    write(document_file, Encoder().encode_lines({"id": name, "text": text} for name, text in documents.items()))
+def _write_beside(file: Path, dataset: Record) -> None:
+    chunk_file, document_file, embedding_file = _beside(file)
+    documents = [{"id": name, "text": text} for name, text in dataset["documents"].items()]
+    write(chunk_file, Encoder().encode_lines(dataset["chunks"]))
+    write(document_file, Encoder().encode_lines(documents))
+    if dataset.get("embeddings", {}).get("vectors"):
+        write(embedding_file, _npz(dataset["embeddings"]))
+    else:
+        embedding_file.unlink(missing_ok=True)
+
+
+def _npz(embeddings: Record) -> bytes:
+    """The `embeddings` input as the arrays of a file, without objects, which are not read."""
+    ids, vectors = sorted_vectors(f"{PLACE}.vectors", embeddings["vectors"])
+    query_ids, query_vectors = sorted_vectors(f"{PLACE}.query_vectors", embeddings["query_vectors"])
+    arrays = {
+        "ids": np.array(ids, dtype=str), "vectors": vectors,
+        "query_ids": np.array(query_ids, dtype=str), "query_vectors": query_vectors,
+    }  # fmt: skip
+    if "indexed_ids" in embeddings:
+        arrays["indexed_ids"] = np.array([str(name) for name in embeddings["indexed_ids"]], dtype=str)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
 
 
 def _embedded(pipeline: Any, chunks: Sequence[Record], questions: Sequence[Record], indexed: Any) -> Record:

@@ -11,6 +11,7 @@ from rag_titan.evaluation.conventions import SEED
 from rag_titan.evaluation.evaluator import SCHEMA
 from rag_titan.evaluation.limits import below
 from rag_titan.evaluation.metric import Metric
+from rag_titan.evaluation.reports.figures import share_text
 from rag_titan.evaluation.reports.overlap import Overlap, overlap
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, stored_at
 from rag_titan.evaluation.scoring.policy import RECHUNKED
@@ -109,11 +110,11 @@ def notes_on(ground: Ground, pair: Pair) -> Iterator[str]:
     """What else changed between the runs, a sentence each."""
     if ground.gold and not pair.notes:  # where questions were added, their labels were too
         yield "The gold labels changed since the baseline: a difference can come from them alone."
-    same = "" if ground.same is None else f" (about {_percent(ground.same)} are the same)"
+    same = "" if ground.same is None else f" (about {share_text(ground.same)} are the same)"
     if ground.rechunked:
         yield (
-            f"Re-chunked: about {_percent(ground.same or 0.0)} of the chunks are the same as in the baseline. Metrics "
-            "that count gold chunks by their ids are not compared; those of quotes, tokens and answers are."
+            f"Re-chunked: about {share_text(ground.same or 0.0)} of the chunks are the same as in the baseline. "
+            "Metrics that count gold chunks by their ids are not compared; those of quotes, tokens and answers are."
         )
         if any(name in values for name in _CITED for values in (pair.now, pair.before)):
             yield (
@@ -139,7 +140,9 @@ def not_compared(ground: Ground, pair: Pair, rows: Rows) -> list[dict[str, str]]
     """[{"metric", "reason"}]: what a run measured and no run can be held against, in pipeline order."""
     if not ground.rechunked:
         return []
-    reason = f"it counts gold chunks by their ids, and about {_percent(ground.same or 0.0)} of the chunks are the same"
+    reason = (
+        f"it counts gold chunks by their ids, and about {share_text(ground.same or 0.0)} of the chunks are the same"
+    )
     measured = {*pair.now, *pair.before}
     return [{"metric": row.name, "reason": reason} for row in rows if row.name in measured and _by_gold_ids(row)]
 
@@ -147,10 +150,6 @@ def not_compared(ground: Ground, pair: Pair, rows: Rows) -> list[dict[str, str]]
 def _by_gold_ids(row: Metric) -> bool:
     """True for a metric that waits for gold chunk ids."""
     return any(_GOLD_IDS & set(need.split("|")) for need in row.needs)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def without(pair: Pair, names: Mapping[str, Any] | set[str]) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag_titan.evaluation.conventions import SEED
+from rag_titan.evaluation.limits import below
 from rag_titan.evaluation.metric import Metric
-from rag_titan.evaluation.scoring.policy import rating_of
+from rag_titan.evaluation.scoring.policy import ENOUGH_MEASURED, rating_of
 
 NOTHING = "–"
 
@@ -97,15 +98,24 @@ def score_text(score: float | None) -> str:
 
 
 def share_text(share: float | None) -> str:
-    """A share from 0 to 1 in whole percent, rounded down: 100 % is all of it, and 74.6 % is less than 75 %.
+    """A share from 0 to 1 in whole percent, rounded to the nearest; 0 % is none and 100 % is all.
 
-    >>> share_text(0.974), share_text(0.999), share_text(0.001), share_text(0.0), share_text(None)
-    ('97%', '99%', '<1%', '0%', '–')
+    A share that rounding would lift to the edge of "enough is measured" keeps a decimal, as it is below it.
+
+    >>> share_text(8 / 30), share_text(0.999), share_text(0.001), share_text(0.0), share_text(None)
+    ('27%', '>99%', '<1%', '0%', '–')
+    >>> share_text(0.746), share_text(0.75)
+    ('74.6%', '75%')
     """
     if share is None:
         return NOTHING
-    percent = math.floor(100 * share + 1e-9)
-    return "<1%" if not percent and share > 0 else f"{percent}%"
+    percent = math.floor(100 * share + 0.5)
+    if not 0 < percent < 100 and below(0, share) and below(share, 1):
+        return ">99%" if percent else "<1%"
+    enough = ENOUGH_MEASURED.value
+    if below(share, enough) and percent >= 100 * enough:
+        return f"{math.floor(1000 * share) / 10:.1f}%"
+    return f"{percent}%"
 
 
 def count_text(count: int, noun: str) -> str:

@@ -51,6 +51,33 @@ def report_schema(rows: Rows = ROWS) -> Schema:
     return {"$schema": DIALECT, "title": "A report of rag-titan", **_object(parts, required)}
 
 
+def comparison_schema() -> Schema:
+    """The schema of what `compare` finds between two reports (see `reports.compare`)."""
+    entry = {
+        "metric": {"type": "string"},
+        **dict.fromkeys(("baseline", "current", "change", "relative_change"), NUMBER),
+        **dict.fromkeys(("p", "p_corrected", "paired_change", "resolvable", "weight"), NUMBER),
+        **dict.fromkeys(("n", "wins", "losses", "ties", "needed"), _or_null(COUNT)),
+        **dict.fromkeys(("untested", "note", "reason"), TEXT),
+        **dict.fromkeys(("significant", "paired", "primary"), {"type": ["boolean", "null"]}),
+        "ci95": _ends(),
+    }
+    lists = ("regressions", "improved", "explained", "changed", "vanished", "appeared", "not_compared")
+    return _object(
+        {
+            "comparable": {"type": "boolean"},
+            "reason": TEXT,
+            "tolerance": NUMBER,
+            "rechunked": {"type": "boolean"},
+            "primary": _list_of({"type": "string"}),
+            "questions": _map_of(COUNT),
+            "notes": _list_of({"type": "string"}),
+            **dict.fromkeys(lists, _list_of(_object(entry, ["metric"]))),
+        },
+        ["comparable", *lists],
+    )
+
+
 def _object(properties: Schema, required: list[str] | None = None) -> Schema:
     return {
         "type": "object",

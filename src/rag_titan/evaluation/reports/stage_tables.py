@@ -130,7 +130,8 @@ def missing_texts(rows: Sequence[Metric], detail: Mapping[str, Any], meta: Mappi
         found[1] for row in beyond if (found := _NOT_PASSED.search(str((detail.get(row.key) or {}).get("reason"))))
     ]
     if waits:
-        texts.append(f"{len(waits)} more, which no score counts, wait for {', '.join(dict.fromkeys(waits))}.")
+        inputs = dict.fromkeys(name for names in waits for name in names.split(" and "))
+        texts.append(f"{len(waits)} more, which no score counts, wait for {', '.join(inputs)}.")
     return texts
 
 
