@@ -19,7 +19,7 @@ from rag_titan.evaluation.reports.compare import TESTED, compare, compare_all
 RECALL, SUCCESS = "retrieval.recall_at_k", "end_to_end.task_success_rate"
 KEYS = {
     "n", "paired", "paired_change", "ci95", "p", "p_corrected", "significant", "untested", "primary", "wins", "losses",
-    "ties", "resolvable", "needed",
+    "ties", "resolvable", "needed", "tested",
 }  # fmt: skip
 
 
@@ -156,6 +156,7 @@ def test_the_primary_metrics_are_corrected_for_each_other_alone() -> None:
     hit = entry_of(usual, "retrieval.hit_at_k")
     by_hand = max(p * (len(ranked) - i) for i, p in enumerate(ranked) if p <= hit["p"])
     assert hit["p_corrected"] == pytest.approx(min(1.0, by_hand))
+    assert (alone["tested"], entry_of(usual, RECALL)["tested"], hit["tested"]) == (1, 3, len(ranked))
     none = compare_all(now, before, primary=[])
     assert none["primary"] == []
 

@@ -57,7 +57,7 @@ def comparison_schema() -> Schema:
         "metric": {"type": "string"},
         **dict.fromkeys(("baseline", "current", "change", "relative_change"), NUMBER),
         **dict.fromkeys(("p", "p_corrected", "paired_change", "resolvable", "weight"), NUMBER),
-        **dict.fromkeys(("n", "wins", "losses", "ties", "needed"), _or_null(COUNT)),
+        **dict.fromkeys(("n", "wins", "losses", "ties", "needed", "tested"), _or_null(COUNT)),
         **dict.fromkeys(("untested", "note", "reason"), TEXT),
         **dict.fromkeys(("significant", "paired", "primary"), {"type": ["boolean", "null"]}),
         "ci95": _ends(),

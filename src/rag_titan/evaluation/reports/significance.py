@@ -71,6 +71,11 @@ class Significance:
         corrected = holm(np.array([math.nan if p is None else p for p in known], dtype=np.float64))
         return {name: finite(p) for name, p in zip(names, corrected.tolist(), strict=True)}
 
+    def _family(self, name: str) -> int | None:
+        """How many metrics the p of this one is corrected for; None where it has none."""
+        family = self.primary if name in self.primary else self.names
+        return sum(self.tests[one].p is not None for one in family) if self.tests[name].p is not None else None
+
     def of(self, name: str, change: float) -> Entry:
         """What a comparison says of a metric that changed by `change`."""
         test, corrected = self.tests[name], self._corrected[name]
@@ -84,6 +89,7 @@ class Significance:
             "ci95": None if test.low is None or test.high is None else [test.low, test.high],
             "p": test.p,
             "p_corrected": corrected,
+            "tested": self._family(name),
             "significant": None if corrected is None else bool(corrected <= ALPHA and same_way),
             "untested": test.untested,
             "primary": name in self.primary,
