@@ -228,7 +228,7 @@ def test_a_gate_whose_interval_holds_the_limit_is_said_to_be_undecided() -> None
 
 
 def test_what_metrics_wait_for_is_named_once() -> None:
-    keys = ("time_to_first_token_p50_ms", "inter_token_p50_ms", "refusal_rate")
+    keys = ("time_to_first_token_p50_latency_ms", "inter_token_p50_latency_ms", "refusal_rate")
     rows = [row for row in CATALOGUE.values() if row.key in keys]
     missing = {
         keys[0]: "time_to_first_token_ms was not passed",
