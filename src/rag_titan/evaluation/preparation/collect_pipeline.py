@@ -200,7 +200,7 @@ def _npz(embeddings: Record) -> bytes:
     """The `embeddings` input as the arrays of a file, without objects, which are not read."""
     ids, vectors = sorted_vectors(f"{PLACE}.vectors", embeddings["vectors"])
     query_ids, query_vectors = sorted_vectors(f"{PLACE}.query_vectors", embeddings["query_vectors"])
-    arrays = {
+    arrays: dict[str, Any] = {
         "ids": np.array(ids, dtype=str), "vectors": vectors,
         "query_ids": np.array(query_ids, dtype=str), "query_vectors": query_vectors,
     }  # fmt: skip
