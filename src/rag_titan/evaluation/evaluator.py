@@ -332,6 +332,7 @@ class _Run:
         return {
             "chunks": None if chunks is None else chunk_fingerprint(chunks).text,
             "gold": self.partial.gold.text if given else None,
+            "gold_chunk_ids": self.partial.beside.text if given else None,
             "queries": self.partial.asked.text if given else None,
         }
 

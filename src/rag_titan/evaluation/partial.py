@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.corpus import Corpus
-from rag_titan.evaluation.data.fingerprint import Fingerprint, gold_fingerprint, query_fingerprint
+from rag_titan.evaluation.data.fingerprint import Fingerprint, chunk_id_fingerprint, gold_fingerprint, query_fingerprint
 from rag_titan.evaluation.data.gathering import gathered
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.queries import QuerySource
@@ -97,6 +97,7 @@ class Partial:
                     holds no more than the id and what needs no input
     gold_ids        gold chunk ids counted: all, and those that the chunk table has
     asked, gold     fingerprints of the questions, and of what a person wrote about them
+    beside          fingerprint of the gold chunk ids that stand beside quotes or pages
     slices          tallies of the query metrics by the values of tags
     explorer        what the explorer shows of the questions
     """
@@ -113,6 +114,7 @@ class Partial:
     vector_gold: dict[str, list[str]] = field(default_factory=dict)
     asked: Fingerprint = field(default_factory=Fingerprint)
     gold: Fingerprint = field(default_factory=Fingerprint)
+    beside: Fingerprint = field(default_factory=Fingerprint)
     slices: SliceTallies = field(default_factory=SliceTallies)
     explorer: ExplorerRows = field(default_factory=ExplorerRows)
 
@@ -130,6 +132,7 @@ class Partial:
         self.gold_ids.update(other.gold_ids)
         self.vector_gold.update(other.vector_gold)
         self.asked, self.gold = self.asked.merge(other.asked), self.gold.merge(other.gold)
+        self.beside = self.beside.merge(other.beside)
         self.slices = self.slices.merge(other.slices)
         self.explorer = self.explorer.merge(other.explorer)
 
@@ -189,6 +192,7 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
     _count_gold(partial, table, plan)
     partial.asked = query_fingerprint(table.ids, table.column("question"))
     partial.gold = gold_fingerprint(table.ids, table.column)
+    partial.beside = chunk_id_fingerprint(table.ids, table.column)
     return partial
 
 

@@ -16,6 +16,7 @@ from rag_titan.evaluation.data.fingerprint import (
     HashLog,
     SeenHashes,
     chunk_fingerprint,
+    chunk_id_fingerprint,
     text_hashes,
 )
 from rag_titan.evaluation.data.fingerprint import gold_fingerprint as gold_of_columns
@@ -140,6 +141,23 @@ def test_chunk_ids_that_follow_from_quotes_or_pages_are_no_gold_of_a_person() ->
     assert gold_fingerprint(beside) != gold_fingerprint(other), "those of a query without quotes are written"
     empty = [Query(id="a", expected_evidence=[], expected_chunk_ids=[name]) for name in ("c1", "c2")]
     assert gold_fingerprint(empty[:1]) != gold_fingerprint(empty[1:])
+
+
+def test_chunk_ids_beside_quotes_or_pages_have_a_fingerprint_of_their_own() -> None:
+    def fingerprint(*asked: Query) -> Fingerprint:
+        return chunk_id_fingerprint([q.id for q in asked], lambda name: [getattr(q, name) for q in asked])
+
+    beside = Query(id="a", expected_evidence=["25 days"], expected_chunk_ids=["c1", "c2"])
+    paged = Query(id="b", required_evidence_ids=["hr.pdf#p4"], expected_chunk_ids=["c1"])
+    alone = Query(id="c", expected_chunk_ids=["c1"])
+    whole = fingerprint(beside, paged, alone)
+    assert whole == fingerprint(paged, alone).merge(fingerprint(beside)) == fingerprint(paged, beside)
+    assert fingerprint(alone) == fingerprint() == Fingerprint(0)
+    beside.expected_chunk_ids = ["c2", "c1", "c2"]
+    assert fingerprint(beside, paged, alone) == whole
+    for changed in (["c1"], [], None):
+        beside.expected_chunk_ids = changed
+        assert fingerprint(beside, paged, alone) != whole
 
 
 def test_which_key_a_label_stands_under_counts() -> None:

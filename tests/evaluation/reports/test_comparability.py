@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rag_titan.evaluation.evaluator import RAGEvaluator
+from rag_titan.evaluation.preparation.build import build_dataset
 from rag_titan.evaluation.reports.compare import compare
 
 TEXT = " ".join(f"Rule {i} of the handbook says what to do on day {i}." for i in range(60))
@@ -69,10 +70,50 @@ def test_other_texts_under_the_same_ids_are_said_and_compared() -> None:
     assert "(about 0% are the same): labels by chunk id may mean other texts now" in result["notes"][0]
 
 
-def test_derived_ids_are_no_other_gold() -> None:
+BESIDE = "The gold chunk ids beside quotes changed since the baseline"
+
+
+def test_ids_beside_quotes_that_changed_by_hand_are_said() -> None:
+    """The chunks and the quotes are the same, so nothing that follows from them can be another."""
     before, now = evaluated(cut(100)), evaluated(cut(100), gold="e")
     assert before["meta"]["fingerprints"]["gold"] == now["meta"]["fingerprints"]["gold"]
-    assert not any("gold labels" in note for note in compare(now, before)["notes"])
+    assert [note for note in compare(now, before)["notes"] if note.startswith(f"{BESIDE}: ")]
+    assert not any(BESIDE in note for note in compare(before, before)["notes"])
+    without_chunks = [RAGEvaluator().evaluate(queries=[
+        {"id": "q", "expected_evidence": ["25 days"], "expected_chunk_ids": [gold], "retrieved_ids": ["c1"]}
+    ]) for gold in ("c1", "c2")]  # fmt: skip
+    assert any(note.startswith(f"{BESIDE}: ") for note in compare(*without_chunks)["notes"])
+
+
+def built(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    """A run whose gold ids follow from its quotes, as `rag-titan build` finds them."""
+    golden = [{"id": f"q{i}", "question": f"Day {i}?", "expected_evidence": [f"on day {i}."]} for i in range(20)]
+    ids = [chunk["id"] for chunk in chunks]
+    log = [{"id": asked["id"], "retrieved_ids": ids[:10]} for asked in golden]
+    return RAGEvaluator(k=5).evaluate(**build_dataset(log, golden, chunks, {"d": TEXT}))
+
+
+def placed(size: int, prefix: str) -> list[dict[str, Any]]:
+    return [{**chunk, "doc_id": "d"} for chunk in cut(size, prefix)]
+
+
+def test_ids_that_follow_from_quotes_are_no_other_gold_for_another_chunker() -> None:
+    before, now = built(placed(200, "c")), built(placed(333, "d"))
+    prints = [report["meta"]["fingerprints"] for report in (before, now)]
+    assert prints[0]["gold"] == prints[1]["gold"]
+    assert prints[0]["gold_chunk_ids"] != prints[1]["gold_chunk_ids"]
+    result = compare(now, before)
+    assert result["rechunked"]
+    assert not any("gold" in note and "changed" in note for note in result["notes"])
+
+
+def test_ids_that_follow_from_chunks_that_were_added_are_said_with_their_cause() -> None:
+    """The added page holds a quote as well, so one more chunk is gold."""
+    before = built(placed(200, "c"))
+    now = built([*placed(200, "c"), {"id": "new", "text": "What is due on day 3. And more."}])
+    notes = [note for note in compare(now, before)["notes"] if BESIDE in note]
+    assert len(notes) == 1
+    assert "by hand or with the quotes and chunks they follow from" in notes[0]
 
 
 def test_citations_are_compared_with_a_word_of_care() -> None:

@@ -25,7 +25,7 @@ _WORD = 8
 _KEPT = np.array([(1 << 8 * n) - 1 for n in range(_WORD + 1)], dtype=np.uint64)  # the first n bytes of a word
 _ODD, _STEP, _LAST = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _ENCODER = Encoder(order="sorted")
-_DERIVED, _SOURCES = "expected_chunk_ids", ("expected_evidence", "required_evidence_ids")
+_CHUNK_IDS, _SOURCES = "expected_chunk_ids", ("expected_evidence", "required_evidence_ids")
 
 
 def text_hashes(texts: Sequence[str]) -> Hashes:
@@ -194,8 +194,8 @@ def query_fingerprint(ids: Sequence[str], questions: Sequence[str | None]) -> Fi
 def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]]) -> Fingerprint:
     """Of all that a person wrote about each query, with the query's id; lists count as sets.
 
-    The `expected_chunk_ids` of a query that has quotes or pages (`required_evidence_ids`) do not count: they follow
-    from these and the chunks, and so are others for every chunker.
+    The `expected_chunk_ids` of a query that has quotes or pages (`required_evidence_ids`) do not count here: they may
+    follow from these and the chunks, and are others for every chunker then. `chunk_id_fingerprint` is of them.
 
     column  a key of `records.GOLD` -> its values, None where not given
 
@@ -206,22 +206,49 @@ def gold_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]])
     True
     """
     hashed = text_hashes(ids)
-    sources = [column(name) for name in _SOURCES]
     total = Fingerprint()
     for salt, name in zip(text_hashes(GOLD), GOLD, strict=True):
-        values = column(name)
-        if name == _DERIVED and any(source.count(None) < len(source) for source in sources):
-            values = [None if any(given) else value for value, *given in zip(values, *sources, strict=True)]
-        missing = values.count(None)
-        if missing < len(values):
-            owners = (hashed ^ salt) * _ODD
-            if missing:
-                owners = owners[[value is not None for value in values]]
-                values = [value for value in values if value is not None]
-            items, counts = _item_hashes(values)
-            total = total.merge(Fingerprint.of(_mixed(owners)))  # that it was given, were it empty
-            total = total.merge(Fingerprint.of(_mixed(items ^ np.repeat(owners, counts))))
+        values = _chunk_ids(column, beside=False) if name == _CHUNK_IDS else column(name)
+        total = total.merge(_labels_fingerprint(hashed, salt, values))
     return total
+
+
+def chunk_id_fingerprint(ids: Sequence[str], column: Callable[[str], Sequence[Any]]) -> Fingerprint:
+    """Of the `expected_chunk_ids` that stand beside quotes or pages, with the query's id; 0 where none do.
+
+    Between two runs with the same chunks and the same quotes they differ only where a person changed them.
+
+    column  as for `gold_fingerprint`
+
+    >>> quoted = {"expected_evidence": [["25 days"]], "expected_chunk_ids": [["c1"]]}
+    >>> other = {**quoted, "expected_chunk_ids": [["c7", "c8"]]}
+    >>> a, b = (chunk_id_fingerprint(["q"], lambda name: of.get(name, [None])) for of in (quoted, other))
+    >>> a == b
+    False
+    """
+    return _labels_fingerprint(text_hashes(ids), text_hashes([_CHUNK_IDS])[0], _chunk_ids(column, beside=True))
+
+
+def _chunk_ids(column: Callable[[str], Sequence[Any]], *, beside: bool) -> Sequence[Any]:
+    """The `expected_chunk_ids` of the queries that have quotes or pages, or of the others; None elsewhere."""
+    values, sources = column(_CHUNK_IDS), [column(name) for name in _SOURCES]
+    if all(source.count(None) == len(source) for source in sources):
+        return [None] * len(values) if beside else values
+    return [value if any(given) is beside else None for value, *given in zip(values, *sources, strict=True)]
+
+
+def _labels_fingerprint(hashed: Hashes, salt: np.uint64, values: Sequence[Any]) -> Fingerprint:
+    """Of one key of the queries whose ids are hashed; None is not given."""
+    missing = values.count(None)
+    if missing == len(values):
+        return Fingerprint()
+    owners = (hashed ^ salt) * _ODD
+    if missing:
+        owners = owners[[value is not None for value in values]]
+        values = [value for value in values if value is not None]
+    items, counts = _item_hashes(values)
+    given = Fingerprint.of(_mixed(owners))  # that it was given, were it empty
+    return given.merge(Fingerprint.of(_mixed(items ^ np.repeat(owners, counts))))
 
 
 def _item_hashes(values: Sequence[Any]) -> tuple[Hashes, Ints]:

@@ -67,6 +67,7 @@ class Ground:
     """What changed beneath two runs, as far as both reports say.
 
     gold, chunks, asked  True where the labels, the chunks, the questions differ
+    gold_ids             True where the gold chunk ids that stand beside quotes or pages differ
     counts_equal         as many chunks as before
     overlap              of the chunks, None where a report does not say
     """
@@ -76,6 +77,7 @@ class Ground:
     asked: bool
     counts_equal: bool
     overlap: Overlap | None
+    gold_ids: bool = False
 
     @property
     def same(self) -> float | None:
@@ -102,7 +104,7 @@ def ground_of(current: Report, baseline: Report) -> Ground:
 
     return Ground(
         differs("gold"), differs("chunks"), differs("queries"),
-        counts[0] == counts[1], overlap(*metas),
+        counts[0] == counts[1], overlap(*metas), differs("gold_chunk_ids"),
     )  # fmt: skip
 
 
@@ -110,6 +112,8 @@ def notes_on(ground: Ground, pair: Pair) -> Iterator[str]:
     """What else changed between the runs, a sentence each."""
     if ground.gold and not pair.notes:  # where questions were added, their labels were too
         yield "The gold labels changed since the baseline: a difference can come from them alone."
+    if ground.gold_ids and not pair.notes and not ground.rechunked:
+        yield _other_gold_ids(ground)
     same = "" if ground.same is None else f" (about {share_text(ground.same)} are the same)"
     if ground.rechunked:
         yield (
@@ -127,6 +131,15 @@ def notes_on(ground: Ground, pair: Pair) -> Iterator[str]:
         yield "The questions differ and a report has no lists per query: all of both are compared."
     elif ground.asked and pair.questions["current"] == pair.questions["baseline"] == pair.questions["shared"]:
         yield "Other questions were asked under the ids of the baseline: a difference can come from them alone."
+
+
+def _other_gold_ids(ground: Ground) -> str:
+    """With the same chunks and quotes, ids that follow from these are the same; others were changed by hand."""
+    source = "" if not (ground.chunks or ground.gold) else ", by hand or with the quotes and chunks they follow from"
+    return (
+        f"The gold chunk ids beside quotes changed since the baseline{source}: a difference in metrics that count them "
+        "can come from them alone."
+    )
 
 
 def notes_on_files(current: Report, baseline: Report, pair: Pair) -> Iterator[str]:
