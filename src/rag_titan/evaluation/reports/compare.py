@@ -9,6 +9,7 @@ ci95, paired_change        95 % interval of the change, and the change of these 
 p, p_corrected             of the paired randomisation test, two-sided; corrected (Holm 1979) for the primary metrics,
                            of any other metric for all that were tested
 tested                     how many metrics p is corrected for
+tested                     how many metrics p is corrected for
 significant, untested      p_corrected is at most 0.05; None where nothing can be tested, and why
 primary                    one of the metrics that the comparison is about
 wins, losses, ties         questions that got better, got worse, stayed
