@@ -9,7 +9,6 @@ ci95, paired_change        95 % interval of the change, and the change of these 
 p, p_corrected             of the paired randomisation test, two-sided; corrected (Holm 1979) for the primary metrics,
                            of any other metric for all that were tested
 tested                     how many metrics p is corrected for
-tested                     how many metrics p is corrected for
 significant, untested      p_corrected is at most 0.05; None where nothing can be tested, and why
 primary                    one of the metrics that the comparison is about
 wins, losses, ties         questions that got better, got worse, stayed
@@ -23,13 +22,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rag_titan.errors import SettingsError
+from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, find, values_of
-from rag_titan.evaluation.limits import above, below, finite, names, number
+from rag_titan.evaluation.limits import above, below, finite, number
 from rag_titan.evaluation.metric import Kind
 from rag_titan.evaluation.reports import comparability
 from rag_titan.evaluation.reports.comparability import settings_differ
-from rag_titan.evaluation.reports.form import check_report, check_reports
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, pair_of
 from rag_titan.evaluation.reports.significance import Significance
 from rag_titan.evaluation.scoring.policy import default_weight
@@ -99,7 +97,8 @@ def compare_all(
     """The same with a further list, "unchanged": what changed by no more than the tolerance."""
     rows = ROWS if rows is None else rows
     for name, report in (("current", current), ("baseline", baseline)):
-        check_report(report, name, rows)
+        if not isinstance(report, Mapping):
+            raise DatasetError(name, f"must be a report, got {type(report).__name__}.")
     tolerance = number(tolerance, "tolerance", 0)
     wanted = _known(primary, rows)
     pair, ground = pair_of(current, baseline, rows), comparability.ground_of(current, baseline)
@@ -123,7 +122,9 @@ def compare_all(
 
 
 def _known(primary: Iterable[str] | None, rows: Rows) -> list[str] | None:
-    return None if primary is None else [find(name, rows).name for name in names(primary, "primary", "metrics")]
+    if isinstance(primary, str):
+        raise SettingsError(f"primary: must be a list of metrics, got the text {primary!r}. Write [{primary!r}].")
+    return None if primary is None else [find(name, rows).name for name in primary]
 
 
 def _sure(
@@ -167,9 +168,7 @@ def trends(reports: Sequence[Report], *, rows: Rows | None = None) -> dict[str, 
     """
     rows = ROWS if rows is None else rows
     seen: dict[str, list[float]] = {}
-    check_list(reports, "reports", "reports")
-    for i, report in enumerate(reports):
-        check_report(report, f"reports[{i}]", rows)
+    for report in reports:
         if reason := settings_differ(report, reports[0]):
             raise SettingsError(reason)
         for name, value in values_of(report, rows).items():
