@@ -113,6 +113,7 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.cli.metrics", f"{FACE}.scoring.policy"): "shows the default weights, which no report has",
     ("rag_titan.cli.evaluate", f"{FACE}.data.notices"): "shows what was odd about the files of a folder",
     ("rag_titan.cli.evaluate", f"{FACE}.preparation.document_files"): "reads a folder of texts as build and golden do",
+    ("rag_titan.cli.lab_vectors", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
     ("rag_titan.cli.init", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
     ("rag_titan.cli.golden", f"{FACE}.preparation.golden_template"): "writes a file to fill in; in Python write a list",
     ("rag_titan.cli.reviewing", f"{FACE}.preparation.golden_review"): "is the dialogue to it, of no use without one",

@@ -1,0 +1,23 @@
+"""rag-titan lab: vectors, indexes, K and chunk sizes put to the test before a user does it."""
+
+from __future__ import annotations
+
+import typer
+
+from rag_titan.cli.lab_vectors import vectors
+
+app = typer.Typer(
+    name="lab",
+    no_args_is_help=True,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Find the silent faults of vectors and indexes, choose K and the chunk size.",
+)
+
+
+@app.callback()
+def _group() -> None:
+    """A group with one command alone would be that command."""
+
+
+app.command()(vectors)
