@@ -49,6 +49,14 @@ def test_a_table_best_first_and_both_files_beside_it(run: Run, given: list[objec
     assert (tmp_path / "out" / "comparison.md").read_text().startswith("# Comparison of pipelines\n")
 
 
+def test_small_sizes_have_an_overlap_that_fits(run: Run, write: Write, tmp_path: Path) -> None:
+    folder(tmp_path / "docs")
+    done = run("compare", "--files", "docs", "--golden", write(GOLDEN, "golden.json"), "--sizes", "20,40")
+    assert (done.code, done.err) == (0, "")
+    whole = json.loads((tmp_path / "comparison" / "comparison.json").read_text())
+    assert sorted((row["chunk_size"], row["chunk_overlap"]) for row in whole["rows"]) == [(20, 3), (40, 6)]
+
+
 def test_a_table_wider_than_the_terminal_goes_on_below_with_the_same_names(
     run: Run, given: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -50,10 +50,15 @@ def variants_of(
 ) -> list[Variant]:
     """Every combination; what is not given is as the settings have it, and the type "simple".
 
+    The default overlap keeps its share of the size for each of the sizes, and so does another one for a size that it
+    does not fit into.
+
     Raises SettingsError for what there is not.
 
     >>> [one.name for one in variants_of({"reranker": "none"}, chunkers=["page"], retrievers=["bm25", "hybrid"])]
     ['page 120/20, bm25, reranker none, simple', 'page 120/20, hybrid, reranker none, simple']
+    >>> [one.settings.chunk_overlap for one in variants_of(sizes=[20, 60, 240])]
+    [3, 10, 40]
     """
     base, types = Settings.of(settings), list(rag_types) or ["simple"]
     axes: dict[str, list[Any]] = {
@@ -63,7 +68,7 @@ def variants_of(
         "reranker": list(rerankers) or [base.reranker],
     }
     found = [
-        Variant(rag_type, base.but(**dict(zip(axes, values, strict=True))))
+        Variant(rag_type, _fitting(base, dict(zip(axes, values, strict=True))))
         for values in product(*axes.values())
         for rag_type in types
     ]
@@ -71,6 +76,15 @@ def variants_of(
         if rag_type not in TYPES:
             raise SettingsError(f"rag_type: must be simple or adaptive, got {rag_type!r}{nearest(rag_type, TYPES)}.")
     return list(dict.fromkeys(found))
+
+
+def _fitting(base: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The settings with these changes, and with an overlap that fits the size."""
+    size, overlap = changes["chunk_size"], base.chunk_overlap
+    is_set = overlap != Settings.chunk_overlap
+    if isinstance(size, int) and not (is_set and overlap < size):
+        overlap = overlap * size // base.chunk_size
+    return base.but(**changes, chunk_overlap=overlap)
 
 
 def compare_pipelines(
