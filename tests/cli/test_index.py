@@ -70,6 +70,22 @@ def test_a_run_that_fails_at_its_first_document_leaves_no_empty_index(
     assert not (tmp_path / "i.db").exists()
 
 
+def test_another_chunking_takes_all_documents_or_none(run: Run, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    command = ["--store", "i.db", *settings()]
+    other = ["--store", "i.db", *settings(chunker="words", chunk_size=10)]
+    run("index", "docs", *command)
+    done = run("index", docs / "leave.md", *other)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(
+        "rag-titan: store: i.db: must be cut in one way, got words 10/0 beside sentence 20/0 in travel.md. Set that"
+    )
+    (docs / "travel.md").unlink()
+    assert run("index", "docs", *other).code == 2
+    assert run("index", "docs", *other, "--prune").lines[0].startswith("Documents: 1, of which 0 unchanged")
+    assert documents_of(tmp_path / "i.db") == {"leave.md"}
+
+
 def test_files_that_are_gone_are_named_and_taken_out_when_wished(run: Run, tmp_path: Path) -> None:
     docs = folder(tmp_path / "docs")
     (tmp_path / "other").mkdir()

@@ -19,7 +19,7 @@ from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation import RAGEvaluator, ReportManager, collect_dataset
 from rag_titan.pipeline import titan
 from rag_titan.pipeline.embedding.embedders import CallableEmbedder
-from rag_titan.pipeline.parts import Chunk, Found, Generated
+from rag_titan.pipeline.parts import Chunk, Found, Generated, Retrieved
 from rag_titan.pipeline.prompts import ABSTENTION
 from rag_titan.pipeline.stores.memory import MemoryStore
 from rag_titan.pipeline.titan import SMALL_TALK
@@ -92,6 +92,45 @@ def test_what_cannot_be_loaded_is_named_once_and_stops_nothing(tmp_path: Path, f
     assert [sum(name in text for text in rag.warnings) for name in ("broken.pdf", "empty.md", "absent.md")] == [1, 1, 1]
 
 
+def test_files_of_which_nothing_can_be_loaded_are_refused_whatever_is_indexed_already(
+    tmp_path: Path, files: list[Path]
+) -> None:
+    rag = with_store()
+    before = rag.index(files)
+    with pytest.raises(DatasetError, match=r"^files: must hold at least one document with text, got none \(.*missing"):
+        rag.index([f"{tmp_path}/missing/"])
+    assert rag.index([]) == before  # nothing given is nothing wrong
+    files[0].write_text(" ", encoding="utf-8")
+    assert {chunk["doc_id"] for chunk in rag.index(files[0])["chunks"]} == {"travel.md"}
+
+
+def test_documents_that_are_cut_in_another_way_are_not_mixed_into_an_index(tmp_path: Path, files: list[Path]) -> None:
+    settings = {"store": str(tmp_path / "index.db")}
+    with_store(settings=settings).index(files)
+    other = with_store(settings=settings | {"chunker": "words", "chunk_size": 9})
+    said = r"index\.db: must be cut in one way, got words 9/0 beside sentence 30/0 in leave\.md\. Set that chunking"
+    with pytest.raises(SettingsError, match=said):
+        other.index(files[1])
+    assert max(len(chunk["text"].split()) for chunk in with_store(settings=settings).index(files)["chunks"]) > 9
+    chunks = other.index(files)["chunks"]  # all of them
+    assert max(len(chunk["text"].split()) for chunk in chunks) <= 9
+    with pytest.raises(SettingsError, match=r"got sentence 30/0 beside words 9/0 in travel\.md\."):
+        with_store(settings=settings).index(files[0])
+    assert other.index(files[0])["chunks"] == chunks
+
+
+def test_a_short_document_that_is_the_same_in_any_chunking_keeps_nobody_from_going_on(
+    tmp_path: Path, files: list[Path]
+) -> None:
+    short = tmp_path / "short.md"
+    short.write_text("Lunch is at noon.", encoding="utf-8")
+    settings = {"store": str(tmp_path / "index.db")}
+    with_store(settings=settings).index([short])
+    other = with_store(settings=settings | {"chunk_size": 25})
+    other.index([short])  # nothing to embed
+    assert len({chunk["doc_id"] for chunk in other.index(files)["chunks"]}) == 3
+
+
 def test_another_process_continues_with_the_file_of_the_index(tmp_path: Path, files: list[Path]) -> None:
     settings = {"store": str(tmp_path / "index.db")}
     first = with_store(settings=settings).index(files[0])
@@ -151,8 +190,23 @@ def test_any_text_can_be_asked(tmp_path: Path, files: list[Path], question: str,
     assert isinstance(rag.ask(question)["answer"], str)
 
 
-def test_nothing_indexed_is_nothing_found() -> None:
-    record = with_store("adaptive").ask("What is the limit for a hotel?")
+@pytest.mark.parametrize("store", ["", "index.db"])
+def test_before_anything_is_indexed_it_says_so_and_asks_no_model(tmp_path: Path, store: str) -> None:
+    settings = {"store": str(tmp_path / store) if store else "", "retriever": "bm25"}
+    generator = Scripted()
+    rag = with_store("adaptive", settings, generator=generator)
+    with pytest.raises(DatasetError, match=r"^index: must hold at least one chunk, got an empty one\. Call index"):
+        rag.ask("What is the limit for a hotel?")
+    assert generator.asked == []
+    assert rag.ask("Thank you!")["answer"] == SMALL_TALK
+
+
+def test_a_retriever_of_your_own_need_not_have_its_chunks_in_the_store() -> None:
+    class Elsewhere:
+        def retrieve(self, question: str, k: int) -> Retrieved:
+            return Retrieved([], 1.0)
+
+    record = with_store(retriever=Elsewhere()).ask("What is the limit for a hotel?")
     assert (record["retrieved_ids"], record["context_ids"], record["abstained"]) == ([], [], True)
 
 

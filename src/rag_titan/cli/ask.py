@@ -13,7 +13,7 @@ import typer
 from rag_titan.cli.evaluate_options import Form
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, StoreFile, settings_with_store
 from rag_titan.cli.terminal import escaped, say
-from rag_titan.errors import SettingsError
+from rag_titan.errors import DatasetError, SettingsError
 
 if TYPE_CHECKING:
     from rag_titan.pipeline.parts import Chunk
@@ -52,10 +52,13 @@ def ask(
 
     titan = RAGTitan(rag_type, settings)
     watched = Trace(titan)
-    record = watched.ask(question)
-    if record.get("retrieved_ids") == [] and not titan.store.chunks():
+    try:
+        record = watched.ask(question)
+    except DatasetError:
+        if titan.store.size():
+            raise
         rule = "must be an index with chunks, got an empty one"
-        raise SettingsError(f"--store: {settings.store}: {rule}. Fill it with: rag-titan index FILES.")
+        raise SettingsError(f"--store: {settings.store}: {rule}. Fill it with: rag-titan index FILES.") from None
     sources = list(_sources(record, watched.context))
     say(
         [_json(question, record, sources, watched, trace)]

@@ -59,8 +59,10 @@ def index(
 
     titan = RAGTitan(settings=settings)
     try:
-        done = _indexed(titan, loading)
         absent = _gone(titan.store, loading, files, prune)
+        done = _indexed(titan, loading)
+        if isinstance(titan.store, Remembering):
+            titan.store.remember(loading.paths)
         say(_lines(settings.store, done, loading.warnings, titan.store.chunks(), absent, prune))
     finally:
         _leave_no_empty_file(titan.store, Path(settings.store), is_new)
@@ -98,8 +100,7 @@ def _gone(store: Store, loading: Loading, files: Sequence[Path], prune: bool) ->
 
     if not isinstance(store, Remembering):
         return []
-    store.remember(loading.paths)
-    absent = gone(store.paths(), files)
+    absent = gone({**store.paths(), **loading.paths}, files)
     if prune:
         remove(absent, store)
     return absent

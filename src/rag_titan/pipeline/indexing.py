@@ -7,12 +7,29 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from rag_titan.errors import SettingsError
 from rag_titan.pipeline.parts import Chunk, Chunker, Document, Embedder, Store
 
 Progress = Callable[[int], None]
+MOST_NAMED = 5  # documents in a sentence
+
+
+@runtime_checkable
+class KnowsChunking(Protocol):
+    """A store in a file, which several runs may fill with documents that are cut in different ways."""
+
+    path: str
+    chunking: str | None
+
+    def cut(self, doc_ids: Iterable[str]) -> None:
+        """Write down that these documents are cut as `chunking` says."""
+
+    def cut_otherwise(self) -> dict[str, str]:
+        """{document id: how it is cut} of the documents that are cut in another way."""
 
 
 @dataclass
@@ -30,28 +47,49 @@ class Indexed:
 
 
 def index_documents(
-    documents: Iterable[Document], chunker: Chunker, embedder: Embedder, store: Store, progress: Progress | None = None
+    documents: Sequence[Document], chunker: Chunker, embedder: Embedder, store: Store, progress: Progress | None = None
 ) -> Indexed:
     """Cut documents into chunks and put these into the store, each document wholly or not at all.
 
     A document whose chunks are in the store as they would be now is left alone: the store's vectors are those of the
     same embedder, or it would have refused it. `progress` is called with the number of documents that are through.
+
+    Raises SettingsError, before anything is changed, where the store has other documents that are cut in another way:
+    ranks of chunks of two sizes cannot be compared.
     """
+    if isinstance(store, KnowsChunking):
+        _refuse_mixture(documents, store)
     there: dict[str, list[str]] = {}
     for chunk in store.chunks():
         there.setdefault(chunk.doc_id, []).append(_told(chunk))
-    done = Indexed()
+    done, kept = Indexed(), list[str]()
     for document in documents:
         chunks = chunker.chunks(document)
         if there.get(document.id, []) != [_told(chunk) for chunk in chunks]:
             store.replace(document.id, chunks, embedder.embed([chunk.text for chunk in chunks]))
         elif chunks:  # of a document without text nothing is known from before
             done.unchanged += 1
+            kept.append(document.id)
         done.documents += 1
         done.chunks += len(chunks)
         if progress is not None:
             progress(done.documents)
+    if isinstance(store, KnowsChunking):
+        store.cut(kept)  # a short document is one chunk, however it is cut
     return done
+
+
+def _refuse_mixture(documents: Iterable[Document], store: KnowsChunking) -> None:
+    others = store.cut_otherwise()
+    for document in documents:
+        others.pop(document.id, None)
+    if not others:
+        return
+    more = f" and {len(others) - MOST_NAMED:,} more" if len(others) > MOST_NAMED else ""
+    got = f"{' and '.join(sorted(set(others.values())))} in {', '.join([*others][:MOST_NAMED])}{more}"
+    rule = f"must be cut in one way, got {store.chunking} beside {got}"
+    do = "Set that chunking, index these documents again as well, or choose another store"
+    raise SettingsError(f"store: {store.path}: {rule}. {do}; rag-titan index --prune takes out those that are gone.")
 
 
 def gone(paths: Mapping[str, str], given: Sequence[str | Path]) -> list[str]:

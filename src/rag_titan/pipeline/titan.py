@@ -12,7 +12,7 @@ from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError, nearest
 from rag_titan.evaluation import RAGEvaluator, collect_dataset
-from rag_titan.pipeline.chunking.chunkers import chunker_of
+from rag_titan.pipeline.chunking.chunkers import chunker_of, chunking_of
 from rag_titan.pipeline.embedding.embedders import Remembering, embedder_of
 from rag_titan.pipeline.generation import generator_of
 from rag_titan.pipeline.indexing import index_documents
@@ -73,7 +73,8 @@ class RAGTitan:
         self.chunker: Chunker = own.part("chunker", lambda: chunker_of(settings_))
         self.embedder: Embedder = own.part("embedder", lambda: embedder_of(settings_))
         remembering = Remembering(self.embedder)
-        self.store: Store = own.part("store", lambda: store_of(settings_, self.embedder))
+        chunking = chunking_of(self.chunker)
+        self.store: Store = own.part("store", lambda: store_of(settings_, self.embedder, chunking))
         self.retriever: Retriever = own.part("retriever", lambda: retriever_of(settings_, self.store, self.embedder))
         self.reranker: Reranker = own.part("reranker", lambda: reranker_of(settings_, remembering))
         self.generator: Generator = own.part("generator", lambda: generator_of(settings_, remembering))
@@ -90,16 +91,18 @@ class RAGTitan:
         The text of a document that an earlier process indexed is put together from its chunks. What could not be loaded
         stands in `warnings`.
 
-        Raises SettingsError for what is no path, DatasetError where files are given and no text is in the store then.
+        Raises SettingsError for what is no path, and for a store whose other documents are cut otherwise; DatasetError
+        where nothing of the files can be loaded, and where no text is in the store then.
         """
         loading = load_documents(files)
         self.warnings = [*loading.warnings]
+        if loading.warnings and not loading.documents:
+            raise self._nothing_to_index()
         index_documents(loading.documents, self.chunker, self.embedder, self.store)
         self.documents |= loading.texts()
         chunks = list(self.store.chunks())
-        if not chunks and (loading.documents or loading.warnings):
-            reason = f" ({self.warnings[0]})" if self.warnings else ""
-            raise DatasetError("files", f"must hold at least one document with text, got none{reason}.")
+        if not chunks and loading.documents:
+            raise self._nothing_to_index()
         if chunks:  # what libraries load at a first search is in no question's time
             self.retriever.retrieve(chunks[0].text[:100], 1)
         return {
@@ -107,6 +110,10 @@ class RAGTitan:
             "documents": {**_put_together(chunks), **self.documents},
             "indexed_ids": [chunk.id for chunk in chunks],
         }
+
+    def _nothing_to_index(self) -> DatasetError:
+        reason = f" ({self.warnings[0]})" if self.warnings else ""
+        return DatasetError("files", f"must hold at least one document with text, got none{reason}.")
 
     def ask(self, question: str) -> dict[str, Any]:
         """Answer a question from what was indexed.
@@ -116,7 +123,7 @@ class RAGTitan:
         context_ids, the time of each step in ms, tokens and cost where the model says them; and `route`: how it was
         searched, and who decided that. Of an answer to small talk there is the answer alone.
 
-        Raises DatasetError for a question that is no text.
+        Raises DatasetError for a question that is no text, and where nothing is indexed that could be searched.
         """
         if not isinstance(question, str):
             raise DatasetError("question", f"must be text, got {question!r:.80}.")
@@ -153,6 +160,8 @@ class RAGTitan:
                     clock.add("embedding_latency_ms", retrieved.embedding_ms)
                     search.lists.append(retrieved.found)
                 search.found = merged(search.lists)
+            if not search.found and "retriever" not in self._own and not self.store.size():
+                raise DatasetError("index", "must hold at least one chunk, got an empty one. Call index(files) first.")
             with clock.step("rerank_latency_ms"):
                 search.ranked = self.reranker.rerank(question, search.found, self.settings.k)
             search.before_ms = clock.times.get("generation_latency_ms", 0.0)

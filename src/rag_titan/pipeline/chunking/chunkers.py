@@ -122,3 +122,14 @@ def chunker_of(settings: Settings) -> Chunker:
     []
     """
     return PackingChunker(settings.chunker, settings.chunk_size, settings.chunk_overlap)
+
+
+def chunking_of(chunker: Chunker) -> str:
+    """What makes its chunks differ from those of others, in a few words; of one of your own its `name`, or its class.
+
+    >>> chunking_of(PackingChunker("words", 200, 20))
+    'words 200/20'
+    """
+    if isinstance(chunker, PackingChunker):
+        return f"{chunker.name} {chunker.size}/{chunker.overlap}"
+    return str(getattr(chunker, "name", type(chunker).__qualname__))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,6 +35,7 @@ CREATE TABLE chunks (
 CREATE VIRTUAL TABLE words USING fts5(stems, content='', contentless_delete=1, tokenize="ascii tokenchars '_'");
 """
 _FILES = "CREATE TABLE IF NOT EXISTS files (doc_id TEXT PRIMARY KEY, path BLOB NOT NULL) WITHOUT ROWID"
+_CUTS = "CREATE TABLE IF NOT EXISTS cuts (doc_id TEXT PRIMARY KEY, chunking TEXT NOT NULL) WITHOUT ROWID"
 _COLUMNS = 'chunks.id, chunks.text, chunks.start, chunks."end", chunks.doc_id, chunks.metadata'
 
 
@@ -43,15 +44,17 @@ class SqliteStore:
 
     path      of the file; it is made where there is none
     embedder  the name of the embedder whose vectors it holds
+    chunking  how the documents are cut that are put into it; None where that is not known
 
     A process that dies while it writes leaves what was there before.
 
     Raises SettingsError for a file that is no store, is damaged, or was built with another embedder; MissingExtraError.
     """
 
-    def __init__(self, path: str | os.PathLike[str], embedder: str) -> None:
+    def __init__(self, path: str | os.PathLike[str], embedder: str, chunking: str | None = None) -> None:
         self.path = os.fspath(path)
         self.embedder = embedder
+        self.chunking = chunking
         self._lock = threading.RLock()
         self._check_path()
         try:
@@ -80,6 +83,7 @@ class SqliteStore:
                 self._make_room(array)
             for place, chunk in enumerate(chunks):
                 self._add(place, chunk, array[place], terms[place])
+            self._write_cuts([doc_id])
 
     def chunks(self) -> Sequence[Chunk]:
         """All chunks, in the order of document ids and places."""
@@ -140,10 +144,33 @@ class SqliteStore:
     def paths(self) -> dict[str, str]:
         """{document id: absolute path} as far as it was written down, of documents that are in the store."""
         with self._transaction():
-            if not self._value("SELECT count(*) FROM sqlite_master WHERE name = 'files'"):
+            if not self._has_table("files"):
                 return {}  # of an earlier rag-titan
             rows = self._rows("SELECT doc_id, path FROM files WHERE doc_id IN (SELECT doc_id FROM chunks) ORDER BY 1")
             return {doc_id: os.fsdecode(path) for doc_id, path in rows}
+
+    def cut(self, doc_ids: Iterable[str]) -> None:
+        """Write down that these documents are cut as `chunking` says, which `replace` does by itself."""
+        with self._transaction("IMMEDIATE"):
+            self._write_cuts(doc_ids)
+
+    def cut_otherwise(self) -> dict[str, str]:
+        """{document id: how it is cut} of the documents that are cut in another way than `chunking`.
+
+        Nothing is known of those that an earlier rag-titan put there.
+        """
+        with self._transaction():
+            if self.chunking is None or not self._has_table("cuts"):
+                return {}
+            return dict(self._rows(_OTHERWISE, (self.chunking,)))
+
+    def _write_cuts(self, doc_ids: Iterable[str]) -> None:
+        self._rows(_CUTS)
+        names = [(name,) for name in doc_ids]
+        self._connection.executemany("DELETE FROM cuts WHERE doc_id = ?", names)
+        if self.chunking is not None:
+            rows = [(*name, self.chunking) for name in names]
+            self._connection.executemany("INSERT INTO cuts VALUES (?, ?)", rows)
 
     def close(self) -> None:
         """Close the file."""
@@ -156,6 +183,9 @@ class SqliteStore:
     def _value(self, statement: str, values: Sequence[Any] = ()) -> Any:
         rows = self._rows(statement, values)
         return rows[0][0] if rows else None
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self._value("SELECT count(*) FROM sqlite_master WHERE name = ?", (name,)))
 
     @contextmanager
     def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
@@ -279,6 +309,9 @@ class SqliteStore:
 _INSERT = 'INSERT INTO chunks (doc_id, place, id, text, start, "end", metadata) VALUES (?, ?, ?, ?, ?, ?, ?)'
 _BY_NUMBER = f"SELECT doc_id, place, {_COLUMNS} FROM chunks WHERE number = ?"
 _NEAREST = "SELECT rowid, embedding, distance FROM vectors WHERE embedding MATCH ? AND k = ? ORDER BY distance"
+_OTHERWISE = """
+SELECT doc_id, chunking FROM cuts WHERE chunking != ? AND doc_id IN (SELECT doc_id FROM chunks) ORDER BY doc_id
+"""
 _FREQUENCY = "SELECT count(*) FROM words WHERE words MATCH ?"
 _MATCHING = f"""
 SELECT bm25(words) AS badness, {_COLUMNS} FROM words JOIN chunks ON chunks.number = words.rowid
