@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from rag_titan.cli.lab_confusion import confusion
 from rag_titan.cli.lab_vectors import vectors
 
 app = typer.Typer(
@@ -21,3 +22,4 @@ def _group() -> None:
 
 
 app.command()(vectors)
+app.command()(confusion)
