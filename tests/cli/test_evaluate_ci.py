@@ -43,7 +43,7 @@ def test_a_real_drop_fails(against: Any) -> None:
     at = done.lines.index("Regression: retrieval.recall_at_k 0.900 -> 0.750 (real)")
     assert done.lines[at + 1].startswith("  -0.150, 95% interval -0.2")
     assert done.lines[at + 1].endswith("; 30 worse, 0 better of 200 questions")
-    assert done.lines[-1].endswith(" real regressions")
+    assert done.lines[-1] == "Failed: 7 real regressions"
     assert max(map(len, done.lines[at:])) <= 80
 
 
@@ -52,7 +52,9 @@ def test_noise_fails_only_without_the_option(against: Any) -> None:
     done = against(*NOISE, "--fail-on-regression", "--require-significant")
     assert done.code == 0
     assert "Against base.json: 5 metrics worse (5 could be noise), 0 better" in done.lines
-    assert done.lines[-1].startswith("Undecided: whether retrieval.recall_at_k got worse; about ")
+    assert done.lines[-2].startswith("Undecided: whether retrieval.recall_at_k got worse; about ")
+    assert done.lines[-1] == "Passed: 5 metrics look worse, not for sure"
+    assert not [line for line in done.lines if line.startswith("Regression")]
     assert any(line.startswith("And 2 more that could be noise: ") for line in done.lines)
 
 
@@ -61,7 +63,8 @@ def test_few_questions_are_undecided_and_it_says_how_many_would_tell(against: An
     assert done.code == 0
     at = done.lines.index("Gate undecided: retrieval.recall_at_k is 0.600, must be at least 0.700")
     assert done.lines[at + 1] == "  95% interval 0.313 to 0.832; 10 questions, about 81 needed"
-    assert done.lines[-1].startswith("Undecided: whether retrieval.recall_at_k got worse; about 23 questions would")
+    assert done.lines[-2].startswith("Undecided: whether retrieval.recall_at_k got worse; about 23 questions would")
+    assert done.lines[-1] == "Passed: 7 metrics look worse, not for sure; 1 gate undecided"
     assert against(*FEW, "--fail-on-gate").code == 1
 
 
@@ -113,6 +116,36 @@ def test_a_tolerance_that_is_none_is_refused_before_the_work(run: Run, write: Wr
     done = run("evaluate", "--input", write("no dataset"), "--tolerance", value)
     assert (done.code, done.out) == (2, "")
     assert "--tolerance: must be a number from 0, such as 0.02, got " in done.err
+
+
+def test_the_reports_open_with_how_the_run_ended_in_the_words_of_the_terminal(against: Any) -> None:
+    against(*DROP, "--require-significant", "--html", "r.html")
+    # the primary metric comes first
+    failed = "This run fails: 7 real regressions (retrieval.recall_at_k, retrieval.precision_at_k, retrieval.f1_at_k"
+    assert Path("report.md").read_text().splitlines()[2] == f"**{failed} and 4 more).**"
+    page = Path("r.html").read_text()
+    assert page.index(f'<p class="ended failed">{failed} and 4 more).</p>') < page.index('class="lead"')
+    facts = json.loads(against(*FEW, "--require-significant", "--format", "json", "--html", "r.html").out)
+    assert facts["verdict"] == {
+        "passed": True,
+        "why": "7 metrics look worse, not for sure; 1 gate undecided",
+        "text": "This run passes: 7 metrics look worse, not for sure; 1 gate undecided",
+    }
+    assert Path("report.md").read_text().splitlines()[2] == f"**{facts['verdict']['text']}.**"
+    assert '<p class="ended passed">This run passes' in Path("r.html").read_text()
+
+
+def test_a_run_without_rules_has_no_verdict_and_one_that_cannot_be_judged_fails(run: Run, write: Write) -> None:
+    path = write(questions(3, set()))
+    facts = json.loads(run("evaluate", "--input", path, "--output", "base.json", "--format", "json").out)
+    assert facts["verdict"] is None
+    assert "This run" not in Path("base.md").read_text()
+    done = run("evaluate", "--input", path, "--baseline", "base.json", "--k", "3")
+    assert (done.code, done.lines[-1]) == (2, "Failed: not comparable with the baseline")
+    assert Path("report.md").read_text().splitlines()[2].startswith("**This run fails: it cannot be compared with the")
+    empty = write({"queries": [{"id": "a", "question": "?"}]}, "empty.json")
+    assert run("evaluate", "--input", empty).code == 3
+    assert Path("report.md").read_text().splitlines()[2] == "**This run fails: nothing could be measured.**"
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -199,7 +232,7 @@ HOSTILE = "::error file=a::b ##[add-mask]c"
 def test_github_gets_a_summary_and_annotations(against: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     done = against(*DROP, "--require-significant", "--github")
-    assert (tmp_path / "summary.md").read_text().startswith("## RAG evaluation: failed\n")
+    assert (tmp_path / "summary.md").read_text().startswith("## RAG evaluation: failed\n\n**This run fails: 7 real reg")
     assert done.err.startswith("::error title=Regression::retrieval.")
     assert not [line for line in done.lines if line.startswith("::")]
 

@@ -75,11 +75,13 @@ HOSTILE = "q|1\n::error::x <script>alert(1)</script> [a](http://b) ##[error]y"
 
 def test_the_summary_says_what_failed_and_shows_text_as_text() -> None:
     now, before = report_of(60, set(range(40)), id=HOSTILE), report_of(60, {3}, id=HOSTILE)
-    said = summary(now, ReportManager().compare(now, before), [failing()])
+    verdict = {"passed": False, "text": f"This run fails: {HOSTILE}"}
+    said = summary(now, ReportManager().compare(now, before), [failing()], verdict=verdict)
     more = summary(now, None, [failing("vanished", "generation.answer_f1", HOSTILE)])
     assert "- No longer measured: q\\|1 ::error::x &lt;script&gt;" in more
     assert said.startswith("## RAG evaluation: failed\n")
-    assert "Why: gate failed (1)." in said
+    assert said.splitlines()[2].startswith("**This run fails: q\\|1 ::error::x &lt;script&gt;")
+    assert "### What fails the run\n\n- Gate failed: it failed\n" in said
     assert "- failed: retrieval.recall_at_k is 0.333, must be at least 0.700; 95% interval 0.227 to 0.459" in said
     assert "### Against the baseline" in said
     assert re.search(r"retrieval\.recall_at_k 0\.983 -&gt; 0\.333 +\| real", said)
@@ -89,8 +91,31 @@ def test_the_summary_says_what_failed_and_shows_text_as_text() -> None:
     assert not [line for line in said.splitlines() if line.lstrip().startswith("::")]
 
 
-def test_a_run_that_passes_says_so() -> None:
-    assert summary(report_of(3, set())).startswith("## RAG evaluation: passed\n")
+def test_a_run_that_passes_says_so_and_one_without_rules_does_not() -> None:
+    passed = {"passed": True, "text": "This run passes"}
+    assert summary(report_of(3, set()), verdict=passed).startswith(
+        "## RAG evaluation: passed\n\n**This run passes.**\n"
+    )
+    assert summary(report_of(3, set())).startswith("## RAG evaluation\n\n**89.5/100")
+
+
+def test_the_summary_begins_with_the_verdict_and_ends_with_the_links() -> None:
+    now, before = report_of(60, set(range(40))), report_of(60, {3})
+    verdict = {"passed": False, "text": "This run fails: 1 failed gate"}
+    set_by_github = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b", "GITHUB_RUN_ID": "7"}
+    said = summary(
+        now, ReportManager().compare(now, before), [failing()], verdict=verdict,
+        files=[Path("reports/r_1|.html")], environment=set_by_github,
+    )  # fmt: skip
+    headings = [line for line in said.splitlines() if line.startswith("#")]
+    assert headings == [
+        "## RAG evaluation: failed", "### What fails the run", "### Against the baseline", "### Quality gates",
+        "### Questions to look at",
+    ]  # fmt: skip
+    last = said.splitlines()[-1]
+    assert last == "Reports: reports/r_1\\|.html ([artifacts of this run](https://github.com/a/b/actions/runs/7))"
+    alone = summary(now, None, [], files=[Path("r.html")], environment={})
+    assert alone.splitlines()[-1] == "Reports: r.html"
 
 
 def test_the_summary_is_appended(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _show(report: Report) -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    from rag_titan.evaluation.reports.evidence import fix_first
+    from rag_titan.evaluation.reports.evidence import first_missed_text, fix_first
     from rag_titan.evaluation.reports.figures import score_text, share_text
 
     console = Console(highlight=False)
@@ -59,7 +59,7 @@ def _show(report: Report) -> None:
     console.print(
         f"Overall score: [bold]{score_text(overall['score'])}/100 ({overall['rating']})[/bold]\n"
         f"Status: [bold]{overall['status']}[/bold] | Measurement coverage: {share_text(overall['coverage'])}\n"
-        f"First failing stage: {report['root_causes']['first_failing_stage'] or 'none'}\n"
+        f"First failing stage: {escape(first_missed_text(report))}\n"
     )
     if first := fix_first(report):
         console.print(f"{escape(str(first))}\n")
@@ -78,7 +78,8 @@ def _table(title: str, columns: Sequence[tuple[str, Any]]) -> Table:
 
 
 def _scorecard(report: Report) -> Table:
-    from rag_titan.evaluation.reports.figures import score_text, share_text
+    from rag_titan.evaluation.reports.evidence import asked_text
+    from rag_titan.evaluation.reports.figures import score_text
 
     right = {"justify": "right", "no_wrap": True}
     one_line = {"no_wrap": True}
@@ -87,15 +88,15 @@ def _scorecard(report: Report) -> Table:
         ("Score", right),
         ("", one_line),
         ("Rating", one_line),
-        ("Measured", right),
+        ("Questions", right),
     ]
     table = _table("Scorecard", columns)
-    for stage in report["scorecard"]["stages"].values():
+    for name, stage in report["scorecard"]["stages"].items():
         colour = COLOURS.get(stage["rating"], "red")
         filled = round(BAR * (stage["score"] or 0) / 100)
         bar = f"[{colour}]{'█' * filled}[/]{'░' * (BAR - filled)}"
         rating = f"[{colour}]{stage['rating']}[/]"
-        table.add_row(stage["label"], score_text(stage["score"]), bar, rating, share_text(stage["coverage"]))
+        table.add_row(stage["label"], score_text(stage["score"]), bar, rating, asked_text(report, name) or "all")
     return table
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from textwrap import wrap
 from typing import Any
 
-from rag_titan.cli.terminal import escaped
+from rag_titan.cli.terminal import escaped, wrapped
 from rag_titan.evaluation import CATALOGUE
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.changes import change_text, interval_text, p_text, paired_text, sure_text
@@ -129,11 +128,7 @@ class DiffWording:
                 yield from self._wrapped(f"{heading} ({len(listed):,}): {named}{more}", "  ")
 
     def _wrapped(self, text: str, indent: str = "") -> list[str]:
-        text = escaped(text)
-        if self.width is None:
-            return [f"{indent}{text}"]
-        width = max(self.width, _NARROWEST)
-        return wrap(text, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
+        return wrapped(escaped(text), None if self.width is None else max(self.width, _NARROWEST), indent)
 
 
 def _name(entry: Entry) -> str:

@@ -18,7 +18,7 @@ from rag_titan.cli.evaluate_options import Form
 from rag_titan.cli.outcome import Outcome, Rules
 from rag_titan.cli.outputs import Outputs
 from rag_titan.cli.settings import columns_of, evaluator_of, merged
-from rag_titan.cli.terminal import command, complain, progress, say
+from rag_titan.cli.terminal import columns, command, complain, progress, say
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -151,7 +151,8 @@ def _saved(
     explorer = report.pop("explorer", None)  # for the page alone, which holds what a reader looks up
     comparison = None if before is None else _compared(manager, report, before, chosen)
     outcome = replace(outcome, report=report, comparison=comparison)
-    outputs.save(manager, report, comparison, explorer=explorer, failing=outcome.failing)
+    failing, verdict = outcome.failing, outcome.verdict
+    outputs.save(manager, report, comparison, explorer=explorer, failing=failing, verdict=verdict)
     return outcome
 
 
@@ -163,13 +164,16 @@ def _compared(manager: ReportManager, report: Report, before: Report, chosen: Co
 def _printed(outcome: Outcome, form: Form) -> Iterable[str]:
     from rag_titan.cli.wording import Wording
 
-    return [outcome.json()] if form is Form.JSON else Wording(outcome).lines()
+    return [outcome.json()] if form is Form.JSON else Wording(outcome, columns()).lines()
 
 
 def _tell_github(outcome: Outcome) -> None:
     from rag_titan.integrations import github
 
+    summary = github.summary(
+        outcome.report, outcome.comparison, outcome.failing, verdict=outcome.verdict, files=outcome.files
+    )
     # Also what stands on standard error is read by the runner; standard output stays the result alone.
     command(github.commands(outcome.report, outcome.comparison, outcome.failing))
-    if refused := github.append(github.summary(outcome.report, outcome.comparison, outcome.failing)):
+    if refused := github.append(summary):
         complain(f"note: {refused}")

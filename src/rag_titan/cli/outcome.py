@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,13 @@ from rag_titan.cli.config import Limits
 FINE, FAILED, UNUSABLE, UNMEASURED = 0, 1, 2, 3
 NAMED = 3  # ids and warnings that are printed
 NOTHING_MEASURED = "Nothing could be measured: the data hold no outputs that a metric could read"
-_REASONS = {
-    "regression": "regression",
-    "vanished": "vanished metric",
-    "gate": "failed gate",
-    "required": "required metric not measured",
+_REASONS = {  # one, several
+    "regression": ("regression", "regressions"),
+    "vanished": ("vanished metric", "vanished metrics"),
+    "gate": ("failed gate", "failed gates"),
+    "required": ("required metric not measured", "required metrics not measured"),
 }
+_REAL = ("real regression", "real regressions")
 
 Report = Mapping[str, Any]
 
@@ -40,6 +40,13 @@ class Rules:
     required: Sequence[str] = ()
     max_error_rate: float | None = None
     significant: bool = False
+
+    @property
+    def given(self) -> bool:
+        """True where there is anything that a run could break."""
+        limits = (limit for of_stage in self.gates.values() for limit in of_stage.values())
+        gated = self.on_gate or any(limit is not None for limit in limits)
+        return self.regressions_fail or gated or bool(self.required) or self.max_error_rate is not None
 
     @property
     def regressions_fail(self) -> bool:
@@ -81,10 +88,53 @@ class Outcome:
     @property
     def failures(self) -> list[str]:
         """Why the run fails, each reason in a few words."""
-        what = {**_REASONS, "regression": "real regression"} if self.rules.significant else _REASONS
-        counts = Counter(what[one["rule"]] for one in self.failing if one["rule"] in what)
-        reasons = [f"{n} {noun}{'s' if n > 1 else ''}" for noun, n in counts.items()]
+        return self._failures(names=0)
+
+    def _failures(self, names: int) -> list[str]:
+        """The same, each with the first `names` metrics that it is about."""
+        what = {**_REASONS, "regression": _REAL} if self.rules.significant else _REASONS
+        reasons = []
+        for rule, (one, several) in what.items():
+            found = [entry["name"] for entry in self.failing if entry["rule"] == rule]
+            if found:
+                noise = self._noise_text(len(found)) if rule == "regression" else ""
+                beside = "; ".join(filter(None, (_named(found, names), noise)))
+                said = f"{len(found)} {one if len(found) == 1 else several}"
+                reasons.append(f"{said} ({beside})" if beside else said)
         return [*reasons, *(["too many errors"] if self.too_many_errors else [])]
+
+    def _noise_text(self, of: int) -> str:
+        """How many of the regressions that fail the run could be noise."""
+        noise = sum(entry.get("significant") is False for entry in self.counted)
+        all_of = "all" if of > 1 else "it"
+        return "" if not noise else f"{all_of if noise == of else noise} could be noise"
+
+    @property
+    def verdict(self) -> dict[str, Any] | None:
+        """{"passed", "why", "text"}: how the run ends, in a sentence for the reports; None where no rule was set.
+
+        why  the reasons in a few words; of a run that passes what to know beside that, often empty
+        """
+        if not self.measured:
+            return _verdict(False, "nothing could be measured")
+        if self.not_comparable:
+            return _verdict(False, f"it cannot be compared with the baseline ({self.not_comparable})")
+        if not self.rules.given:
+            return None
+        failures = self._failures(names=NAMED)
+        return _verdict(not failures, "; ".join(failures or self.asides))
+
+    @property
+    def asides(self) -> list[str]:
+        """What to know of a run that passes: what its questions are too few to decide."""
+        if not self.rules.significant:
+            return []
+        noise = sum(entry.get("significant") is not True for entry in self.regressions)
+        gates = len(self.undecided_gates)
+        return [
+            *([f"{noise} {'metric looks' if noise == 1 else 'metrics look'} worse, not for sure"] if noise else []),
+            *([f"{gates} {'gate' if gates == 1 else 'gates'} undecided"] if gates else []),
+        ]
 
     @property
     def failing(self) -> list[dict[str, str]]:
@@ -121,8 +171,10 @@ class Outcome:
 
     @property
     def counted(self) -> list[Mapping[str, Any]]:
-        """The regressions that a rule about them counts: all, or those that are more than noise."""
-        return [entry for entry in self.regressions if not self.rules.significant or entry.get("significant") is True]
+        """The regressions that a rule about them counts: all, or those that are more than noise; the metrics that the
+        comparison is about come first."""
+        counted = [e for e in self.regressions if not self.rules.significant or e.get("significant") is True]
+        return sorted(counted, key=lambda entry: not entry.get("primary"))
 
     @property
     def regressions(self) -> list[Mapping[str, Any]]:
@@ -195,6 +247,7 @@ class Outcome:
         lost = {step["stage"]: step["lost"] for step in diagnosis["funnel"] if step["lost"]}
         return {
             "exit_code": self.exit_code,
+            "verdict": self.verdict,
             "failures": self.failures,
             "failing": self.failing,
             "require_significant": self.rules.significant,
@@ -222,6 +275,21 @@ class Outcome:
         """The facts as one JSON object, in which no CI system finds a command of its own."""
         text = json.dumps(self.as_dict(), ensure_ascii=False, indent=2, allow_nan=False)
         return text.replace("##", "#\\u0023")
+
+
+def _verdict(passed: bool, why: str) -> dict[str, Any]:
+    text = "This run passes" if passed else "This run fails"
+    return {"passed": passed, "why": why, "text": f"{text}: {why}" if why else text}
+
+
+def _named(names: Sequence[str], most: int) -> str:
+    """The first of some metrics.
+
+    >>> _named(["a", "b", "c", "d"], 3), _named(["a"], 3), _named(["a"], 0)
+    ('a, b, c and 1 more', 'a', '')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}" if most else ""
 
 
 def _place(gate: Mapping[str, Any]) -> str:

@@ -102,12 +102,13 @@ class Outputs:
         *,
         explorer: Mapping[str, Any] | None = None,
         failing: Sequence[Mapping[str, Any]] = (),
+        verdict: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the reports; raises SettingsError where the system refuses."""
         manager.save_json(report, self.json)
-        manager.save_markdown(report, self.markdown, comparison)
+        manager.save_markdown(report, self.markdown, comparison, verdict=verdict)
         if self.html is not None:
-            manager.save_html(report, self.html, comparison, explorer)
+            manager.save_html(report, self.html, comparison, explorer, verdict=verdict)
         if self.junit is not None:
             manager.save_junit(report, self.junit, comparison, failures=failing, per_query=self.junit_each)
 

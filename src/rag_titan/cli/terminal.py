@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any
 
 from rag_titan.errors import RagTitanError
@@ -90,6 +91,20 @@ def escaped(text: object) -> str:
 def columns() -> int | None:
     """How wide the terminal is that standard output goes to; None where it goes elsewhere."""
     return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
+
+
+def wrapped(text: str, width: int | None, indent: str = "") -> list[str]:
+    """The text in lines of a terminal, those after the first set in by two more; whole where there is no terminal.
+
+    >>> wrapped("Against base.json: 3 metrics worse", 20)
+    ['Against base.json: 3', '  metrics worse']
+    >>> wrapped("Against base.json: 3 metrics worse", None)
+    ['Against base.json: 3 metrics worse']
+    """
+    own = text[: len(text) - len(text.lstrip(" "))] + indent
+    if width is None or len(text) + len(indent) <= width:
+        return [f"{indent}{text}"]
+    return wrap(text.strip(), width, initial_indent=own, subsequent_indent=f"{own}  ", break_on_hyphens=False)
 
 
 def counted(number: int, noun: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rag_titan.cli.outcome import NOTHING_MEASURED, Outcome
-from rag_titan.cli.terminal import escaped
+from rag_titan.cli.terminal import escaped, wrapped
 from rag_titan.evaluation.reports.cells import shown
-from rag_titan.evaluation.reports.evidence import alarms_text, little_text, loss_text
+from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import score_text, share_text
-from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, change_lines, gate_lines, verdict_text
+from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, gate_lines, titled_lines, verdict_text
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 _ORDER = (REAL, UNTESTED, NOISE)
@@ -17,13 +17,22 @@ NOISE_SHOWN = 3
 
 
 class Wording:
-    """The outcome of a run in words."""
+    """The outcome of a run in words.
 
-    def __init__(self, outcome: Outcome) -> None:
+    width  of the terminal; None where there is none
+    """
+
+    def __init__(self, outcome: Outcome, width: int | None = None) -> None:
         self.outcome = outcome
+        self.width = width
 
     def lines(self) -> Iterator[str]:
-        """Errors first, then the lines of stages.txt, then what failed, then what to know."""
+        """The same as `told`, each line not wider than the terminal."""
+        for line in self.told():
+            yield from wrapped(line, self.width)
+
+    def told(self) -> Iterator[str]:
+        """Errors first, then the lines of stages.txt, then what failed, then what to know, then how the run ends."""
         yield from self._errors()
         yield from self._skipped()
         yield from self._summary()
@@ -55,7 +64,7 @@ class Wording:
         )
         yield f"Overall score: {score}"
         yield f"Status: {overall['status']} | Measurement coverage: {share_text(overall['coverage'])}"
-        yield f"First failing stage: {report['root_causes']['first_failing_stage'] or 'none'}"
+        yield f"First failing stage: {first_missed_text(report)}"
         if lost := loss_text(report):
             yield lost
         if little := little_text(report):
@@ -92,7 +101,7 @@ class Wording:
         )
         noise = [entry for entry in worse if verdict_text(entry) == NOISE]
         for entry in worse[: len(worse) - len(noise) + NOISE_SHOWN]:
-            yield from _indented("Regression", change_lines(entry))
+            yield from _indented(titled_lines(entry))
         if more := noise[NOISE_SHOWN:]:
             yield f"And {len(more)} more that could be noise: {', '.join(shown(e['metric'], 60) for e in more)}"
 
@@ -105,10 +114,10 @@ class Wording:
 
     def _gates(self) -> Iterator[str]:
         for gate in self.outcome.failed_gates:
-            yield from _indented("Gate failed", gate_lines(gate, self.outcome.report))
+            yield from _indented(gate_lines(gate, self.outcome.report), "Gate failed: ")
         if self.outcome.rules.significant:
             for gate in self.outcome.undecided_gates:
-                yield from _indented("Gate undecided", gate_lines(gate, self.outcome.report))
+                yield from _indented(gate_lines(gate, self.outcome.report), "Gate undecided: ")
         for name in self.outcome.missing:
             yield f"Required, but not measured: {name}"
 
@@ -122,17 +131,24 @@ class Wording:
         yield from (f"  {shown(text, 200)}" for text in first)
 
     def _end(self) -> Iterator[str]:
+        """What too few questions leave open, then how the run ends."""
         if self.outcome.too_many_errors:
             yield self.outcome.error_text
+        verdict = self.outcome.verdict
         if not self.outcome.measured:
             yield NOTHING_MEASURED
-        elif self.outcome.exit_code == 1:
+        elif self.outcome.not_comparable:
+            yield "Failed: not comparable with the baseline"
+        elif self.outcome.failures:
             yield f"Failed: {', '.join(self.outcome.failures)}"
-        elif self.outcome.rules.significant:
+        elif verdict is not None:
             yield from self._undecided()
+            yield f"Passed: {verdict['why']}" if verdict["why"] else "Passed"
 
     def _undecided(self) -> Iterator[str]:
         """What to do about a run that passes since its questions are too few to tell."""
+        if not self.outcome.rules.significant:
+            return
         noise = [entry for entry in self.outcome.regressions if verdict_text(entry) == NOISE]
         about = [entry for entry in noise if entry.get("primary")] or noise
         if about:
@@ -141,9 +157,9 @@ class Wording:
             yield f"Undecided: whether {shown(about[0]['metric'], 60)} got worse{many}"
 
 
-def _indented(word: str, lines: Sequence[str]) -> Iterator[str]:
+def _indented(lines: Sequence[str], title: str = "") -> Iterator[str]:
     first, *rest = lines
-    yield f"{word}: {first}"
+    yield f"{title}{first}"
     yield from (f"  {text}" for text in rest)
 
 

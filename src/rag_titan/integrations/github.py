@@ -6,15 +6,14 @@ The form of both is that of GitHub's documentation, "Workflow commands for GitHu
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rag_titan.evaluation import ReportManager
-from rag_titan.evaluation.reports.cells import line, shown, table
+from rag_titan.evaluation.reports.cells import cell, line, shown, table
 from rag_titan.evaluation.reports.evidence import failed_count, fix_first, place_text
-from rag_titan.evaluation.reports.figures import score_text, share_text
+from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import change_lines, gate_lines, verdict_text
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
@@ -84,42 +83,59 @@ def _regressions(comparison: Report | None) -> list[Mapping[str, Any]]:
     return list(comparison["regressions"]) if comparison is not None and comparison["comparable"] else []
 
 
-def summary(report: Report, comparison: Report | None = None, failing: Failing = ()) -> str:
-    """The run in Markdown, short: what failed, the score, where evidence was lost, what changed, the first questions
-    that failed."""
+def summary(
+    report: Report,
+    comparison: Report | None = None,
+    failing: Failing = (),
+    *,
+    verdict: Mapping[str, Any] | None = None,
+    files: Sequence[Path] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> str:
+    """The run in Markdown, short: the verdict, what failed it, what changed, the gates, the slices, the first questions
+    that failed, and where the reports are.
+
+    verdict  {"passed", "text"}: how the run ended by its rules; None where it was given none
+    files    the reports that were written
+    """
     parts = [
-        _head(report, failing),
+        _head(report, verdict),
+        _failing(failing),
         _changes(comparison),
         _gates(report),
         [f"- {line(text)}" for text in slice_lines(report)],
         _questions(report),
+        _links(files, environment),
     ]
     return "\n\n".join("\n".join(part).rstrip() for part in parts if part) + "\n"
 
 
-def _head(report: Report, failing: Failing) -> list[str]:
+def _head(report: Report, verdict: Mapping[str, Any] | None) -> list[str]:
     overall = report["scorecard"]["overall"]
     score = "not scored" if overall["score"] is None else f"{score_text(overall['score'])}/100 ({overall['rating']})"
-    lines = [
-        f"## RAG evaluation: {'failed' if failing else 'passed'}",
-        "",
-        f"**{score}** · {overall['status']} · Measurement coverage: {share_text(overall['coverage'])}",
-    ]
-    if failing:
-        counts = Counter(_TITLES[one["rule"]] for one in failing)
-        lines += ["", f"Why: {', '.join(f'{title.lower()} ({n})' for title, n in counts.items())}."]
-    others = [one for one in failing if one["rule"] not in ("regression", "gate")]  # these have sections of their own
-    lines += ["", *(f"- {_TITLES[one['rule']]}: {line(one['text'], 400)}" for one in others[:ROWS_SHOWN])]
+    ended = "" if verdict is None else ": passed" if verdict["passed"] else ": failed"
+    lines = [f"## RAG evaluation{ended}", ""]
+    lines += [] if verdict is None else [f"**{line(verdict['text'])}.**", ""]
+    lines += [f"**{score}** · {overall['status']} · Measurement coverage: {share_text(overall['coverage'])}"]
     if first := fix_first(report):
         lines += ["", f"{line(str(first))}."]
     return lines
+
+
+def _failing(failing: Failing) -> list[str]:
+    """What fails the run, an entry each; of many regressions the first, as all stand in their own table."""
+    if not failing:
+        return []
+    told = [f"- {_TITLES[one['rule']]}: {line(one['text'], 400)}" for one in failing[:ROWS_SHOWN]]
+    more = len(failing) - ROWS_SHOWN
+    return ["### What fails the run", "", *told, *([f"- and {more} more"] if more > 0 else [])]
 
 
 def _changes(comparison: Report | None) -> list[str]:
     if comparison is None or not comparison["comparable"]:
         return []
     better, worse = len(comparison["improved"]), _regressions(comparison)
-    lines = ["### Against the baseline", "", f"{len(worse)} metrics worse, {better} better."]
+    lines = ["### Against the baseline", "", f"{count_text(len(worse), 'metric')} worse, {better} better."]
     if not worse:
         return lines
     cells = []
@@ -141,10 +157,10 @@ def _gates(report: Report) -> list[str]:
         return []
     told = [
         f"- {names[verdict]}: {line('; '.join(gate_lines(gate, report)), 400)}"
-        for gate, verdict in zip(gates, verdicts, strict=True)
+        for gate, verdict in sorted(zip(gates, verdicts, strict=True), key=lambda one: one[1] != "fail")
         if verdict in ("fail", "undecided")
     ]
-    return [f"Quality gates: {counts}.", *([""] if told else []), *told[:ROWS_SHOWN]]
+    return ["### Quality gates", "", f"{counts[0].upper()}{counts[1:]}.", *([""] if told else []), *told[:ROWS_SHOWN]]
 
 
 def _questions(report: Report) -> list[str]:
@@ -154,8 +170,18 @@ def _questions(report: Report) -> list[str]:
     first = failed[:QUESTIONS_SHOWN]
     cells = [[row["query_id"], place_text(str(row["stage"])), row["reason"]] for row in first]
     total = failed_count(report)
-    said = f"{total} questions failed" + (f", the first {len(first)}:" if len(first) < total else ":")
+    said = f"{count_text(total, 'question')} failed" + (f", the first {len(first)}:" if len(first) < total else ":")
     return ["### Questions to look at", "", said, "", *table(["Question", "Lost at", "Why"], cells)]
+
+
+def _links(files: Sequence[Path], environment: Mapping[str, str]) -> list[str]:
+    """The names of the reports, and the page of the run, where what the job keeps of them is."""
+    if not files:
+        return []
+    names = ", ".join(cell(file) for file in files)
+    parts = [environment.get(f"GITHUB_{name}") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")]
+    page = "{}/{}/actions/runs/{}".format(*parts) if all(parts) else None
+    return [f"Reports: {names}{f' ([artifacts of this run]({page}))' if page else ''}"]
 
 
 def append(text: str, environment: Mapping[str, str] = os.environ) -> str | None:

@@ -53,6 +53,32 @@ def p_text(p: Any) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
 
 
+def corrected_text(entry: Entry) -> str:
+    """Why a change is not sure although its interval leaves out 0; empty where there is nothing to explain.
+
+    >>> entry = {"significant": False, "ci95": [-0.2, -0.01], "p_corrected": 0.24, "tested": 23}
+    >>> corrected_text(entry)
+    'p 0.24 (corrected) as one of 23 metrics tested, though the interval leaves out 0'
+    """
+    ends, tested = entry.get("ci95"), entry.get("tested")
+    if entry.get("significant") is not False or not isinstance(ends, list) or len(ends) != 2:
+        return ""
+    low, high = (finite(end) for end in ends)
+    if low is None or high is None or low <= 0 <= high:
+        return ""
+    among = f" as one of {tested:,} metrics tested" if isinstance(tested, int) and tested > 1 else ""
+    return f"{p_corrected_text(entry)}{among}, though the interval leaves out 0"
+
+
+def p_corrected_text(entry: Entry) -> str:
+    """The p that the verdict goes by, with its name.
+
+    >>> p_corrected_text({"p": 0.01, "p_corrected": 0.031})
+    'p 0.031 (corrected)'
+    """
+    return f"p {p_text(entry.get('p_corrected'))} (corrected)"
+
+
 def paired_text(row: Metric | None, entry: Entry) -> str:
     """What the questions that both runs measured say, where that is something else than the change of the mean.
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rag_titan.evaluation.catalogue import label_of, value_of
+from rag_titan.evaluation.catalogue import ROWS, by_place, label_of, value_of
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.failures import NOT_KNOWN, failed_queries
-from rag_titan.evaluation.reports.figures import share_text, value_text
+from rag_titan.evaluation.reports.figures import NOTHING, share_text, value_text
 
 Report = Mapping[str, Any]
 
@@ -104,8 +104,17 @@ class FixFirst:
         names = ", ".join(shown(name, 40) for name in self.ids[:_NAMED])
         more = len(self.ids) - _NAMED
         rest = f" and {more} more" if more > 0 else ""
-        count = f"{'at least ' if self.capped else ''}{len(self.ids)} of {self.failed} failed question"
-        return f"Fix first: {place_text(self.stage)}, {self._did(count + 's' * (self.failed != 1))}: {names}{rest}"
+        return f"Fix first: {place_text(self.stage)}, {self._did(self._count)}: {names}{rest}"
+
+    @property
+    def counted(self) -> str:
+        """How many of the failed questions were lost there, and the verb that goes with it."""
+        return f"{self._count} {'was' if len(self.ids) == 1 else 'were'}"
+
+    @property
+    def _count(self) -> str:
+        few = f"{'at least ' if self.capped else ''}{len(self.ids)} of {self.failed} failed question"
+        return few + "s" * (self.failed != 1)
 
     def _did(self, counted: str) -> str:
         if self.stage == Stage.GENERATION:
@@ -145,10 +154,73 @@ def fix_first(report: Report) -> FixFirst | None:
     return FixFirst(stage, tuple(places[stage]), failed_count(report), capped)
 
 
+def first_missed_text(report: Report) -> str:
+    """The first stage, in pipeline order, of which a metric misses its threshold; where another lost more questions,
+    that too, since the mending begins there.
+
+    >>> verdicts = [{"id": "b03", "lost_at": "retrieval", "correct": False}]
+    >>> first_missed_text({"root_causes": {"first_failing_stage": "chunking"}, "queries": verdicts})
+    'chunking (the first to miss a threshold; fix retrieval first, where 1 of 1 failed question was lost)'
+    >>> first_missed_text({"root_causes": {"first_failing_stage": None}, "queries": verdicts})
+    'none (no threshold is missed; fix retrieval first, where 1 of 1 failed question was lost)'
+    """
+    causes = report.get("root_causes")
+    first = causes.get("first_failing_stage") if isinstance(causes, Mapping) else None
+    lost = fix_first(report)
+    if lost is None or lost.stage == first:
+        return str(first or "none")
+    missed = "the first to miss a threshold" if first else "no threshold is missed"
+    return f"{first or 'none'} ({missed}; fix {lost.stage} first, where {lost.counted} lost)"
+
+
+def begin_text(report: Report, first_missed: str) -> str:
+    """Where to begin, beside the first threshold that was missed."""
+    lost = fix_first(report)
+    if lost is None or lost.stage == first_missed:
+        return "An early failure explains later ones, so begin there."
+    return f"But begin with {place_text(lost.stage)}, where {lost.counted} lost."
+
+
 def loss_text(report: Report) -> str | None:
     """Both of the above in one line; None where neither is known."""
     said = [str(part) for part in (evidence_line(report), fix_first(report)) if part is not None]
     return ". ".join(said) or None
+
+
+def asked_text(report: Report, stage: str) -> str:
+    """On how many questions the score of a stage stands, where that is not all of them; empty where it is.
+
+    The metrics of a stage can stand on different questions: then it is the fewest and the most.
+
+    >>> detail = {"recall_at_k": {"n": 4, "of": 30}, "ndcg_at_k": {"n": 4, "of": 30}}
+    >>> metric = {"score": 95.0, "weight": 1.0}
+    >>> card = {"stages": {"retrieval": {"metrics": {"recall_at_k": metric, "ndcg_at_k": metric}}}}
+    >>> asked_text({"scorecard": card, "retrieval": {"detail": detail}}, "retrieval")
+    '4 of 30'
+    """
+    scored = (((report.get("scorecard") or {}).get("stages") or {}).get(stage) or {}).get("metrics") or {}
+    places, details = by_place(ROWS), (report.get(stage) or {}).get("detail") or {}
+    counts = []
+    for key, metric in scored.items():
+        row, detail = places.get((stage, key)), details.get(key) or {}
+        if metric.get("score") is not None and row is not None and row.per == "query":
+            counts.append((detail.get("n"), detail.get("of")))
+    known = [(n, of) for n, of in counts if isinstance(n, int) and isinstance(of, int) and of]
+    if not known or all(n >= of for n, of in known):
+        return ""
+    fewest, most, of = min(n for n, _ in known), max(n for n, _ in known), max(of for _, of in known)
+    return f"{fewest:,}{f' to {most:,}' if most > fewest else ''} of {of:,}"
+
+
+def rated_text(report: Report, stage: str, of_stage: Mapping[str, Any]) -> str:
+    """The rating of a stage, and on how many questions it stands where that is not all of them.
+
+    >>> rated_text({}, "retrieval", {"rating": "Excellent"}), rated_text({}, "retrieval", {"rating": None})
+    ('Excellent', '–')
+    """
+    rating = of_stage.get("rating")
+    asked = asked_text(report, stage)
+    return NOTHING if rating is None else f"{rating}, on {asked} questions" if asked else str(rating)
 
 
 def little_text(report: Report) -> str | None:

@@ -7,12 +7,14 @@ from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, by_place
 from rag_titan.evaluation.reports.cells import shown
+from rag_titan.evaluation.reports.changes import corrected_text
 from rag_titan.evaluation.reports.figures import count_text, limit_text, value_text
 
 Entry = Mapping[str, Any]
 Lines = tuple[str, ...]
 
 REAL, NOISE, UNTESTED = "real", "could be noise", "not tested"
+TITLES = {REAL: "Regression", NOISE: "Could be noise", UNTESTED: "Worse, not tested"}
 _ITEMS = {"query": "question"}  # what a report calls the items of a metric; others by their own name
 
 
@@ -24,6 +26,21 @@ def verdict_text(entry: Entry) -> str:
     """
     significant = entry.get("significant")
     return UNTESTED if significant is None else REAL if significant else NOISE
+
+
+def titled_lines(entry: Entry) -> Lines:
+    """The same lines with a title that says what a metric that got worse is, as far as somebody tested it.
+
+    >>> worse = {"metric": "retrieval.recall_at_k", "baseline": 0.9, "current": 0.8, "change": -0.1}
+    >>> titled_lines({**worse, "n": 10, "significant": False})
+    ('Could be noise: retrieval.recall_at_k 0.900 -> 0.800', '-0.100; 10 questions')
+    >>> titled_lines(worse)
+    ('Regression: retrieval.recall_at_k 0.900 -> 0.800',)
+    """
+    verdict = verdict_text(entry)
+    title = TITLES[verdict] if "significant" in entry else TITLES[REAL]
+    first, *rest = change_lines(entry)
+    return f"{title}: {first if verdict == REAL else first.removesuffix(f' ({verdict})')}", *rest
 
 
 def change_lines(entry: Entry) -> Lines:
@@ -58,7 +75,8 @@ def _basis(entry: Entry) -> str:
     if entry.get("significant") is True and None not in (wins, losses):
         return f"{losses:,} worse, {wins:,} better of {count_text(n, 'question')}"
     needed = entry.get("needed")
-    return count_text(n, "question") + (f", about {needed:,} needed" if needed and needed > n else "")
+    few = count_text(n, "question") + (f", about {needed:,} needed" if needed and needed > n else "")
+    return "; ".join(filter(None, (few, corrected_text(entry))))
 
 
 def _signed(key: str, value: float) -> str:

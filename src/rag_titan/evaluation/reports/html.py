@@ -32,6 +32,7 @@ def html(
     explorer: Mapping[str, Any] | None = None,
     rows: Rows | None = None,
     title: str | None = None,
+    verdict: Mapping[str, Any] | None = None,
 ) -> str:
     """The report as one HTML page (UTF-8), whatever its texts hold.
 
@@ -40,6 +41,7 @@ def html(
                 with their verdicts alone
     rows        the metrics there are; default: the catalogue
     title       the heading; default: "RAG evaluation report"
+    verdict     {"passed", "text"}: how the run ended by the rules it was given; it is the first line
 
     A part that the report lacks (an older report, a single stage, no lists per question) is left out. Its policy
     (CSP) allows the page's own style and script and nothing else, so that no text of the data can load or run
@@ -53,8 +55,8 @@ def html(
     questions = Explorer(sections, mapping(report.get("explorer")) if explorer is None else explorer)
     compared, sliced = html_changes.baseline(sections, comparison), html_changes.slices(sections)
     said = {"baseline": compared, "slices": sliced, "explorer": questions.view(), "chunk": _Chunks(questions)}
-    heading = shown(TITLE if title is None else title, 200)
-    return _environment().get_template("report.html.j2").render(title=heading, **_frame(), **_said(sections), **said)
+    top = {"title": shown(TITLE if title is None else title, 200), "ended": verdict}
+    return _environment().get_template("report.html.j2").render(**top, **_frame(), **_said(sections), **said)
 
 
 def _frame() -> dict[str, str]:

@@ -12,6 +12,8 @@ from rag_titan.evaluation.reports import html_figures as figures
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
+    asked_text,
+    begin_text,
     counts_of,
     evidence_line,
     failed_count,
@@ -103,7 +105,10 @@ class Sections:
         if not failed:
             return f"None of {count_text(asked, 'question')} failed, as far as the labels can tell."
         said = f"{failed:,} of {count_text(max(asked, failed), 'question')} failed"
-        return f"{said}; most lost at {label_of(first.stage)}." if first else f"{said}."
+        if first is None:
+            return f"{said}."
+        place, lost = label_of(first.stage), len(first.ids)
+        return f"{said}; most lost at {place}." if 2 * lost > failed else f"{said}, {lost:,} of them at {place}."
 
     def head(self) -> View:
         """The verdict on the run: the facts, then what to know beside them."""
@@ -154,6 +159,7 @@ class Sections:
             "score": score_text(score),
             "bar": figures.scaled(score, 100),
             "rating": of_stage.get("rating") or ("not rated" if score is not None else "not measured"),
+            "asked": asked_text(self.report, stage),
             "coverage": share_text(finite(of_stage.get("coverage"))),
             "weight": _plain(of_stage.get("weight")),
             "rows": [row for row in rows if row["measured"]],
@@ -235,10 +241,7 @@ class Sections:
             }
             for failure in causes.get("failures") or []
         ]
-        lost = fix_first(self.report)
-        begin = "An early failure explains later ones, so begin there."
-        if lost is not None and lost.stage != first:
-            begin = f"Most failed questions were lost elsewhere, so begin with {place_text(lost.stage)}."
+        begin = begin_text(self.report, str(first))
         said = f"The first threshold missed is at {place_text(str(first))}. {begin}" if first else None
         return {"says": said or "Every threshold that could be checked is kept.", "rows": rows}
 

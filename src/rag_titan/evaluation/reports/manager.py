@@ -43,12 +43,20 @@ class ReportManager:
         """
         write(path, to_json(report))
 
-    def save_markdown(self, report: Report, path: PathLike, comparison: Mapping[str, Any] | None = None) -> None:
+    def save_markdown(
+        self,
+        report: Report,
+        path: PathLike,
+        comparison: Mapping[str, Any] | None = None,
+        *,
+        verdict: Mapping[str, Any] | None = None,
+    ) -> None:
         """Write the report for people, atomically; parent folders are made. Raises SettingsError where it cannot.
 
-        `comparison` is what `compare` found against a baseline; it gets a section of its own.
+        `comparison` is what `compare` found against a baseline; it gets a section of its own. `verdict` is
+        {"passed", "text"}, how the run ended by the rules it was given; the report opens with it.
         """
-        write(path, markdown(report, comparison, rows=self.rows))
+        write(path, markdown(report, comparison, rows=self.rows, verdict=verdict))
 
     def save_html(
         self,
@@ -56,13 +64,16 @@ class ReportManager:
         path: PathLike,
         comparison: Mapping[str, Any] | None = None,
         explorer: Mapping[str, Any] | None = None,
+        *,
+        verdict: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the report as one HTML page that needs no network, atomically; parent folders are made.
 
         `comparison` is what `compare` found against a baseline; `explorer` the rows of the query explorer where the
-        report does not hold them (any more). Raises SettingsError where the file cannot be written.
+        report does not hold them (any more); `verdict` is that of `save_markdown`. Raises SettingsError where the file
+        cannot be written.
         """
-        write(path, html(report, comparison, explorer=explorer, rows=self.rows))
+        write(path, html(report, comparison, explorer=explorer, rows=self.rows, verdict=verdict))
 
     def save_junit(
         self,

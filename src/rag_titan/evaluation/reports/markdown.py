@@ -10,6 +10,7 @@ from rag_titan.evaluation.reports import comparison_tables, slice_tables, stage_
 from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
+    begin_text,
     counts_of,
     evidence_line,
     failed_count,
@@ -18,6 +19,7 @@ from rag_titan.evaluation.reports.evidence import (
     little_text,
     loss_words,
     place_text,
+    rated_text,
 )
 from rag_titan.evaluation.reports.failures import failed_queries, spread
 from rag_titan.evaluation.reports.figures import (
@@ -47,8 +49,17 @@ _GATE_WORDS = {"fail": "FAIL", "pass": "pass", "unmeasured": "not measured"}
 _COUNTED = {"queries": "question", "chunks": "chunk", "documents": "document", "vectors": "vector"}
 
 
-def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, rows: Rows | None = None) -> str:
-    """The report as Markdown text; `comparison` is what `compare` found against a baseline.
+def markdown(
+    report: Report,
+    comparison: Mapping[str, Any] | None = None,
+    *,
+    rows: Rows | None = None,
+    verdict: Mapping[str, Any] | None = None,
+) -> str:
+    """The report as Markdown text.
+
+    comparison  what `compare` found against a baseline
+    verdict     {"passed", "text"}: how the run ended by the rules it was given; it is the first line
 
     It holds the scorecard, the gates, where the evidence was lost, the slices, the improvement priorities, the
     root-cause hints, the questions to look at, a table a stage with what is not measured and why, times and warnings. A
@@ -56,7 +67,7 @@ def markdown(report: Report, comparison: Mapping[str, Any] | None = None, *, row
     """
     view = View(report, ROWS if rows is None else rows)
     parts = [
-        view.head(),
+        view.head(verdict),
         view.scorecard(),
         view.gates(),
         comparison_tables.tables(comparison, view.rows, view.meta),
@@ -91,8 +102,9 @@ class View:
     def value(self, stage: str, key: str, value: float | None) -> str:
         return value_text(self.places.get((stage, key)), key, value)
 
-    def head(self) -> list[str]:
+    def head(self, verdict: Mapping[str, Any] | None = None) -> list[str]:
         lines = ["# RAG evaluation report", ""]
+        lines += [] if verdict is None else [f"**{line(verdict['text'])}.**", ""]
         overall = self.card.get("overall")
         if overall:
             rating, little = overall["rating"] or "not rated", little_text(self.report)
@@ -123,8 +135,8 @@ class View:
         if not stages:
             return []
         cells = [
-            [s["label"], score_text(s["score"]), s["rating"] or NOTHING, share_text(s["coverage"])]
-            for s in stages.values()
+            [s["label"], score_text(s["score"]), rated_text(self.report, name, s), share_text(s["coverage"])]
+            for name, s in stages.items()
         ]
         header = ["Pipeline stage", "Score / 100", "Rating", "Measurement coverage"]
         return ["## Scorecard", "", *table(header, cells, right=(1, 3))]
@@ -201,14 +213,8 @@ class View:
             for failure in causes["failures"]
         ]
         header = ["Stage", "Metric", "Observed", "Should be", "What to try"]
-        said = f"First threshold missed: **{cell(place_text(first))}**. {line(self._begin(first))}"
+        said = f"First threshold missed: **{cell(place_text(first))}**. {line(begin_text(self.report, first))}"
         return [*lines, said, "", *table(header, cells, right=(2,))]
-
-    def _begin(self, first_missed: str) -> str:
-        lost = fix_first(self.report)
-        if lost is None or lost.stage == first_missed:
-            return "An early failure explains later ones, so begin there."
-        return f"Most failed questions were lost elsewhere, so begin with {place_text(lost.stage)}."
 
     def questions(self) -> list[str]:
         failed = failed_queries(self.report)
