@@ -195,7 +195,7 @@ def test_the_head_says_what_to_fix_first_and_how_much_the_rating_stands_on(repor
     assert "** (the rating stands on 10% of what counts)  " in head
     assert "errors 0.250" in head
     causes = sections(text)["Root-cause hints"]
-    assert "so begin with Answer quality (generation)." in causes
+    assert "But begin with Answer quality (generation), where 1 of 1 failed question was lost." in causes
     assert "begin there" not in causes
 
 
