@@ -108,6 +108,15 @@ def test_an_address_opens_its_question(opened: Callable[..., Any], text: str) ->
     expect(page.locator("#query .verdict-line")).to_contain_text("Did not fail")
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_an_address_shows_its_question_on_the_screen(opened: Callable[..., Any], text: str, width: int) -> None:
+    page = opened(text, "#q=gone1", viewport={"width": width, "height": 600})
+    expect(page.locator("#query h3")).to_be_in_viewport()
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' }); location.hash = '#q=good07'")
+    expect(page.locator("#query h3")).to_have_text("good07")
+    expect(page.locator("#query h3")).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("hostile", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_text_stays_inert(opened: Callable[..., Any], hostile: str) -> None:
     entry = row(hostile, of_verdict=verdict(hostile, why=[hostile], tags={hostile: hostile}))

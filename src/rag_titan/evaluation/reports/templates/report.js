@@ -297,7 +297,10 @@
         if (Number(link.dataset.i) === i) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
       }
-      if (focus) { byId("query").focus({ preventScroll: true }); if (byId("query").getBoundingClientRect().top < 0 || innerWidth < 736) byId("query").scrollIntoView(); }
+      if (!focus) return;
+      byId("query").focus({ preventScroll: true });
+      const top = byId("query").getBoundingClientRect().top;
+      if (top < 0 || top > innerHeight / 2 || innerWidth < 736) byId("query").scrollIntoView();
     }
 
     function follow(focus) {
