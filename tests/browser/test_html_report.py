@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -169,19 +171,86 @@ def test_paper_shows_the_failed_questions_opened(opened: Callable[..., Any], tex
     assert page.is_visible("#static .page mark >> nth=0")
 
 
-def test_ten_thousand_questions_keep_the_page_small(
-    opened: Callable[..., Any], record_property: Callable[[str, object], None]
-) -> None:
+@contextmanager
+def served_in_two_parts(text: str, first: int) -> Iterator[tuple[str, Event]]:
+    """The address of the page, of which the rest is sent when the event is set."""
+    go_on = Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(text[:first].encode())
+            self.wfile.flush()
+            go_on.wait()
+            self.wfile.write(text[first:].encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/", go_on
+        finally:
+            go_on.set()
+            server.shutdown()
+            thread.join()
+
+
+def test_the_list_answers_before_the_rest_is_read(browser: Any, text: str) -> None:
+    page = browser.new_page()
+    with served_in_two_parts(text, text.index('<script type="application/json" class="data-')) as (address, go_on):
+        page.goto(address, wait_until="commit")
+        expect(page.locator("#count")).to_have_text("60 of 120 questions")
+        page.select_option("#filter-lost", label="Information search (5)")
+        expect(page.locator("#count")).to_have_text("5 of 120 questions")
+        page.click("#list a >> nth=1")
+        expect(page.locator("#query h3")).to_have_text("gone1")
+        expect(page.locator("#query .note")).to_have_text("The page is still being read.")
+        page.fill("#filter-text", "no such words")
+        expect(page.locator("#count")).to_have_text("The page is still being read.")
+        page.fill("#filter-text", "combien")
+        page.select_option("#filter-metric", label="Recall@2")
+        go_on.set()
+        expect(page.locator("#count")).to_have_text("5 of 120 questions")
+        expect(page.locator("#query h3")).to_have_text("gone1")
+        expect(page.locator("#query .question")).to_have_text("Combien de jours?")
+    page.close()
+
+
+def test_all_values_of_a_question_are_there_to_open(opened: Callable[..., Any], text: str) -> None:
+    page = opened(text, "#q=good07")
+    page.click("#query > details > summary")
+    expect(page.locator("#query > details tbody tr")).to_have_text(
+        ["Recall@2Information search0.500", "MRR@2Search ordering1.000"]
+    )
+
+
+def test_ten_thousand_questions_keep_the_page_small(opened: Callable[..., Any]) -> None:
     rows = [row(f"q{i:05}") if i % 3 else right(f"q{i:05}") for i in range(10_000)]
-    text = html(report_of(rows))
-    start = time.perf_counter()
-    page = opened(text)
+    page = opened(html(report_of(rows)))
     expect(page.locator("#list a >> nth=0")).to_be_visible()
-    record_property("seconds to open 10,000 questions", round(time.perf_counter() - start, 2))
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
     page.evaluate("location.hash = '#q=q09999'")
     expect(page.locator("#query h3")).to_have_text("q09999")
     page.fill("#filter-text", "wie lange")
     page.uncheck("#filter-failed")
     expect(page.locator("#count")).to_have_text("3,334 of 10,000 questions")
+    page.fill("#filter-text", "")
+    page.select_option("#filter-lost", label="Search ordering (6666)")
+    expect(page.locator("#count")).to_have_text("6,666 of 10,000 questions")
+    page.select_option("#filter-lost", label="any stage")
+    page.select_option("#filter-slice", label="language = de (3334)")
+    page.select_option("#filter-metric", label="Recall@2")
+    page.fill("#filter-value", "0.4")
+    expect(page.locator("#count")).to_have_text("0 of 10,000 questions")
+    page.select_option("#filter-side", label="above")
+    expect(page.locator("#count")).to_have_text("3,334 of 10,000 questions")
+    page.focus("#list a >> nth=0")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#query h3")).to_have_text("q00003")
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES

@@ -1,8 +1,11 @@
 """The query explorer of the HTML report: a page for each question, as blocks that its template and its script draw.
 
-A block is {"kind", "title", ...}: "text" with runs of [text, mark], "list" with items of [mark, text], "columns" with
-ranked chunks, "chunks" with the evidence in its chunks, "budget" with the parts of the context. A chunk is its number
-in the table of chunks, or its id where that has no text for it. Every text is made visible here.
+A block is {"kind", "title", ...}: "text" with runs of [text, mark], "list" with items of [mark, text, more], "columns"
+with ranked chunks, "chunks" with the evidence in its chunks, "budget" with the parts of the context. A chunk is its
+number in the table of chunks, or its id where that has no text for it. Every text is made visible here.
+
+The script gets them packed. The index comes first and is all that the list and most filters need; the rest is read
+behind the script, while the list can be used already.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.cells import shown, visible
 from rag_titan.evaluation.reports.failures import NOT_KNOWN, failed_queries, spread
+from rag_titan.evaluation.reports.html_packing import Packer, packed_codes
 from rag_titan.evaluation.reports.html_pages import Pages, View
 from rag_titan.evaluation.reports.html_sections import Sections, mapping
 from rag_titan.evaluation.reports.pairing import rows_by_id
@@ -87,6 +91,10 @@ class Explorer:
     def view(self) -> View:
         """What the template shows and embeds."""
         failed = sum(failure is not None for failure in self.failures)
+        index, packer = self.index(), Packer()
+        pages = list(pieces(packer.page(self.page(i)["blocks"], head) for i, head in enumerate(index["heads"])))
+        values = list(self.values())
+        measured = [[values_of.pop(name) for name in ("stage", "title", "down")] for values_of in values]
         return {
             "total": len(self.rows),
             "failed": failed,
@@ -94,24 +102,27 @@ class Explorer:
             "redacted": self.explorer.get("redacted") is True,
             "texts": bool(self.explorer.get("queries")),
             "static": self.static(),
-            "index": encoded(self.index()),
+            "index": encoded({**index, "words": packer.words, "metrics": measured}),
             "piece": PIECE,
-            "pages": list(pieces(self.page(i)["blocks"] for i in range(len(self.rows)))),
+            "values": list(pieces(values)),
+            "pages": pages,
             "chunks": list(pieces(self.pages.table())),
-            "values": list(pieces(self.values())),
         }
 
     def index(self) -> View:
         """What the list of questions shows and filters by."""
         stages = list(dict.fromkeys([*stage_names(self.sections.rows), NOT_KNOWN]))
         present = [stage for stage in stages if stage in set(self.places)]
+        said = [self.pages.verdict(v, f) for v, f in zip(self.verdicts, self.failures, strict=True)]
+        verdicts = {text: code for code, text in enumerate(dict.fromkeys(said))}
         return {
             "ids": [visible(str(row.get("id"))) for row in self.rows],
             "heads": [shown(row.get("question") or "", HEAD) if row.get("question") else "" for row in self.rows],
             "stages": [[stage, "not known" if stage == NOT_KNOWN else label_of(stage)] for stage in present],
             "lost": [present.index(place) if place in present else -1 for place in self.places],
             "failed": [int(failure is not None) for failure in self.failures],
-            "said": [self.pages.verdict(v, f) for v, f in zip(self.verdicts, self.failures, strict=True)],
+            "verdicts": list(verdicts),
+            "said": [verdicts[text] for text in said],
             "tags": list(self._tags()),
         }
 
@@ -138,13 +149,12 @@ class Explorer:
             codes = {number: code for code, number in enumerate(values)}
             title, down = self._titles.get(name, (key, False))
             yield {
-                "name": name,
                 "stage": label_of(stage),
                 "title": title,
                 "down": down,
                 "values": values,
                 "texts": [self.sections.value(stage, key, value) for value in values],
-                "codes": [-1 if number is None else codes[number] for number in numbers],
+                "codes": packed_codes([-1 if n is None else codes[n] for n in numbers], len(values)),
             }
 
     @cached_property

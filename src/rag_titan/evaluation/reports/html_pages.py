@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rag_titan.evaluation.catalogue import label_of
@@ -27,16 +27,16 @@ class Pages:
         self.numbers = {name: i for i, name in enumerate(self.chunks)}
         self.k = k if isinstance(k, int) else None
 
-    def table(self) -> Iterator[View]:
-        """The chunks with their texts, in the order of their numbers."""
+    def table(self) -> Iterator[list[Any]]:
+        """[id, text, document, is it cut?] of the chunks, in the order of their numbers."""
         for name, chunk in self.chunks.items():
             text, document = chunk.get("text"), chunk.get("document")
-            yield {
-                "id": visible(name),
-                "text": None if text is None else visible(str(text)),
-                "document": None if document is None else visible(str(document)),
-                "cut": chunk.get("cut") is True,
-            }
+            yield [
+                visible(name),
+                None if text is None else visible(str(text)),
+                None if document is None else visible(str(document)),
+                int(chunk.get("cut") is True),
+            ]
 
     def verdict(self, verdict: Mapping[str, Any], failure: Mapping[str, Any] | None) -> str:
         """The verdict in a line."""
@@ -58,7 +58,7 @@ class Pages:
             _answer(row),
             _list("Expected answer", [("", str(text)) for text in row.get("references") or []]),
             _list("Required facts", [_fact(fact) for fact in row.get("facts") or []]),
-            _list("Evidence", [*_evidence(row), *_gold(row)]),
+            _evidence_list([*_evidence(row), *_gold(row)]),
             self._in_chunks(row),
             self._rankings(row),
             self._context(row),
@@ -148,8 +148,14 @@ def _text(title: str, text: Any) -> View | None:
 
 
 def _list(title: str, items: Sequence[tuple[str, str]]) -> View | None:
-    shown = [(mark, visible(text)) for mark, text in items]
+    shown = [(mark, visible(text), "") for mark, text in items]
     return {"kind": "list", "title": title, "items": shown} if shown else None
+
+
+def _evidence_list(items: Sequence[tuple[str, str]]) -> View | None:
+    """What came how far; the second half of such a text is that of many questions."""
+    shown = [(GOLD, visible(text), more) for text, more in items]
+    return {"kind": "list", "title": "Evidence", "items": shown} if shown else None
 
 
 def _reasons(verdict: Mapping[str, Any], failure: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -232,14 +238,17 @@ def _evidence(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         quotes = " or ".join(f"“{quote}”" for quote in item.get("quotes") or []) or "a span of the document"
         whole = [str(name) for name in item.get("whole_in") or []]
         where = f"whole in {', '.join(whole[:5])}" if whole else "whole in no chunk that is shown"
-        yield GOLD, "; ".join([quotes, where, *_whereabouts(row, item)])
+        yield f"{quotes}; {where}", _all(_whereabouts(row, item))
 
 
 def _gold(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for gold in row.get("gold") or []:
         grade = finite(gold.get("grade"))
-        yield GOLD, "; ".join([f"chunk {gold.get('id')}", *([f"grade {grade:g}"] if grade else []),
-                               *_whereabouts(row, gold)])  # fmt: skip
+        yield f"chunk {gold.get('id')}", _all([*([f"grade {grade:g}"] if grade else []), *_whereabouts(row, gold)])
+
+
+def _all(facts: Iterable[str]) -> str:
+    return "".join(f"; {fact}" for fact in facts)
 
 
 def _whereabouts(row: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[str]:

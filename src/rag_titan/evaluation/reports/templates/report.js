@@ -1,4 +1,3 @@
-"use strict";
 (function () {
   const PAGE = 50;
   const byId = (id) => document.getElementById(id);
@@ -46,47 +45,6 @@
       for (const details of opened) details.open = true;
     });
     addEventListener("afterprint", () => { for (const details of opened) details.open = false; opened = []; });
-  }
-
-  /* The data: the index is read at once, the lines of the rest only when they are needed. */
-  function readData() {
-    const size = Number(byId("explorer").dataset.piece);
-    function reader(name) {
-      const pieces = [...document.querySelectorAll("script.data-" + name)];
-      const cut = [];
-      const lines = (p) => (cut[p] = cut[p] || pieces[p].textContent.split("\n"));
-      return { line: (i) => JSON.parse(lines(Math.floor(i / size))[i % size]), all: () => pieces.flatMap((_, p) => lines(p)).map((line) => JSON.parse(line)) };
-    }
-    const index = JSON.parse(byId("data-index").textContent);
-    const pages = reader("pages");
-    const chunks = reader("chunks");
-    const values = reader("values");
-    let columns = null;
-    const hay = [];
-    const places = new Map();
-    index.ids.forEach((id, i) => { if (!places.has(id)) places.set(id, i); });
-    return {
-      index,
-      places,
-      size: index.ids.length,
-      blocks: pages.line,
-      chunk: (reference) => (typeof reference === "number" ? chunks.line(reference) : { id: reference, text: null, document: null, cut: false }),
-      columns: () => (columns = columns || values.all()),
-      haystack(i) {
-        if (hay[i] === undefined) hay[i] = (index.ids[i] + "\n" + index.heads[i] + "\n" + words(pages.line(i))).toLowerCase();
-        return hay[i];
-      },
-      address: (i) => (places.get(index.ids[i]) === i ? "#q=" + encodeURIComponent(index.ids[i]) : "#n=" + i),
-    };
-  }
-
-  function words(blocks) {
-    const found = [];
-    for (const block of blocks) {
-      if (block.kind === "text") found.push(block.runs.map((run) => run[0]).join(""));
-      if (block.kind === "list") for (const item of block.items) found.push(item[1]);
-    }
-    return found.join("\n");
   }
 
   /* The parts of a question's page, one function a kind of block. */
@@ -188,20 +146,37 @@
     return bar;
   }
 
+  /* Reading all columns takes a moment, which only somebody who opens the table needs. */
   function valueTable(data, i) {
-    const rows = data.columns().filter((column) => column.codes[i] >= 0);
-    if (!rows.length) return null;
-    const cells = rows.map((column) => element("tr", {}, element("th", { scope: "row" }, column.title, element("small", {}, column.stage)), element("td", { class: "n" }, column.texts[column.codes[i]])));
+    if (!data.index.metrics.length) return null;
+    const details = element("details", {}, element("summary", {}, "All values of this question"));
+    details.addEventListener("toggle", () => { if (details.open && details.children.length === 1) details.append(values(data, i)); });
+    return details;
+  }
+
+  function values(data, i) {
+    const rows = data.columns().map((column, c) => [data.index.metrics[c], column.texts[column.code(i)]]).filter((row) => row[1] !== undefined);
+    if (!rows.length) return element("p", {}, "Nothing of this question was measured.");
+    const cells = rows.map(([[stage, title], text]) => element("tr", {}, element("th", { scope: "row" }, title, element("small", {}, stage)), element("td", { class: "n" }, text)));
     const head = element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Metric"), element("th", { scope: "col", class: "n" }, "Value")));
-    return element("details", {}, element("summary", {}, "All values of this question (" + rows.length + ")"), element("table", {}, head, element("tbody", {}, ...cells)));
+    return element("table", {}, head, element("tbody", {}, ...cells));
+  }
+
+  function heading(data, i) {
+    const back = element("p", { class: "leave" }, element("a", { href: "#questions" }, "Back to the list"));
+    const id = element("h3", {}, element("bdi", {}, shorten(data.index.ids[i], 300)));
+    return [back, id, element("p", { class: "verdict-line" }, data.index.verdicts[data.index.said[i]] + ".")];
   }
 
   function show(data, i, pane) {
+    if (!data.whole()) {
+      pane.replaceChildren(...heading(data, i), element("p", { class: "note" }, "The page is still being read."));
+      return;
+    }
     const blocks = data.blocks(i);
     const marks = new Map();
     for (const block of blocks) if (block.kind === "chunks") for (const item of block.items) marks.set(item.chunk, item.places);
-    const back = element("p", { class: "leave" }, element("a", { href: "#questions" }, "Back to the list"));
-    const parts = [back, element("h3", {}, element("bdi", {}, shorten(data.index.ids[i], 300))), element("p", { class: "verdict-line" }, data.index.said[i] + ".")];
+    const parts = heading(data, i);
     for (const block of blocks) parts.push(element("h4", {}, block.title), ...DRAW[block.kind](block, data, marks));
     parts.push(valueTable(data, i));
     pane.replaceChildren(...parts.filter(Boolean));
@@ -231,13 +206,11 @@
       field("failed").closest("label").hidden = !index.failed.includes(1);
     }
 
-    /* The titles of the metrics are read when somebody reaches for them. */
     function fillMetrics() {
-      if (field("metric").options.length > 1) return;
       const groups = new Map();
-      data.columns().forEach((column, c) => {
-        if (!groups.has(column.stage)) groups.set(column.stage, element("optgroup", { label: column.stage }));
-        groups.get(column.stage).append(option(c, column.title));
+      index.metrics.forEach(([stage, title], c) => {
+        if (!groups.has(stage)) groups.set(stage, element("optgroup", { label: stage }));
+        groups.get(stage).append(option(c, title));
       });
       field("metric").append(...groups.values());
     }
@@ -250,16 +223,23 @@
       const column = field("metric").value === "" ? null : data.columns()[Number(field("metric").value)];
       const below = field("side").value === "below";
       const failed = field("failed").checked;
+      const holds = (value) => value !== undefined && (Number.isNaN(limit) || (below ? value < limit : value > limit));
       const [t, v] = slice ? slice.split(":").map(Number) : [0, 0];
       return (i) =>
         (!failed || index.failed[i] === 1) &&
         (lost === "" || index.lost[i] === Number(lost)) &&
         (slice === "" || index.tags[t][2][i] === v) &&
-        (column === null || (column.codes[i] >= 0 && (Number.isNaN(limit) || (below ? column.values[column.codes[i]] < limit : column.values[column.codes[i]] > limit)))) &&
+        (column === null || holds(column.values[column.code(i)])) &&
         (text === "" || data.haystack(i).includes(text));
     }
 
     function filter() {
+      data.forget("filter");
+      if (!data.whole() && (field("text").value.trim() || field("metric").value !== "")) {
+        byId("count").textContent = "The page is still being read.";
+        data.later("filter", filter);
+        return;
+      }
       const passes = test();
       state.found = [];
       for (let i = 0; i < data.size; i += 1) if (passes(i)) state.found.push(i);
@@ -293,6 +273,7 @@
     function open(i, focus) {
       state.open = i;
       show(data, i, byId("query"));
+      if (!data.whole()) data.later("open", () => show(data, i, byId("query")));
       for (const link of byId("list").querySelectorAll("a")) {
         if (Number(link.dataset.i) === i) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
@@ -335,15 +316,15 @@
     }
 
     fillFilters();
+    fillMetrics();
     field("failed").checked = index.failed.includes(1);
     field("failed").defaultChecked = false;
     let waiting = 0;
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
     form.addEventListener("reset", () => setTimeout(filter, 0));
-    for (const name of ["pointerdown", "focus", "keydown"]) field("metric").addEventListener(name, fillMetrics);
     field("metric").addEventListener("change", () => {
-      if (field("metric").value !== "") field("side").value = data.columns()[Number(field("metric").value)].down ? "above" : "below";
+      if (field("metric").value !== "") field("side").value = index.metrics[Number(field("metric").value)][2] ? "above" : "below";
     });
     byId("list").addEventListener("keydown", arrows);
     byId("previous").addEventListener("click", () => turn(-1));
