@@ -13,6 +13,7 @@ from typing import Any
 import pexpect
 import pytest
 from tests.cli.conftest import Run, Write
+from tests.pipeline.loading.made_files import pdf, word
 
 DOCUMENTS = {
     "leave.md": "# Leave\n\nOne gets 25 days\nof leave.\nAsk HR.\n",
@@ -52,6 +53,46 @@ def test_check_says_what_to_do_and_exits_with_1(run: Run, golden: Path) -> None:
         '    It differs only in white space and case from sick.md:0, which says "Sick pay is full".',
         "golden.json: 4 questions, 1 of them validated, 1 problem. Not ready.",
     ]
+
+
+@pytest.mark.pipeline
+def test_check_reads_pdf_and_word_files_as_the_pipeline_does(run: Run, golden: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    pytest.importorskip("docx")
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "leave.pdf").write_bytes(pdf([["One gets 25 days of leave.", "Sick pay is full for 10 days."]]))
+    (folder / "pay.docx").write_bytes(word(lambda document: document.add_paragraph("All get sick pay  is full.")))
+    (folder / "cut.pdf").write_bytes(b"%PDF-1.4 cut")
+    (folder / "data.json").write_text("{}")
+    found = json.loads(run("golden", "check", golden, "--documents", folder, "--format", "json").out)
+    assert [problem["id"] for problem in found["problems"]] == ["g1"]  # its quote has a line break
+    assert [text.partition(":")[0] for text in found["warnings"]] == [
+        "cut.pdf",
+        "these files of the folder were not read",
+    ]
+    one = run("golden", "check", golden, "--documents", folder / "leave.pdf")
+    assert (one.code, one.err) == (1, "")
+    assert any("which says" in line for line in one.lines)
+    broken = run("golden", "check", golden, "--documents", folder / "cut.pdf")
+    assert (broken.code, broken.out) == (2, "")
+    assert broken.err.startswith("rag-titan: cut.pdf: must be a whole PDF, got a truncated one")
+
+
+def test_without_the_loaders_the_extra_is_named(
+    run: Run, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "leave.pdf").write_bytes(pdf([["25 days"]]))
+    said = 'pypdfium2 is not installed; install it with: pip install "rag-titan[pipeline]"'
+    for command in ("check", "review"):
+        for documents in ("docs", "docs/leave.pdf"):
+            done = run("golden", command, golden, "--documents", documents)
+            assert (done.code, done.out, done.err) == (2, "", f"rag-titan: {said}\n")
+    (tmp_path / "docs" / "sick.md").write_text(DOCUMENTS["sick.md"])
+    done = run("golden", "check", golden, "--documents", "docs")
+    assert f"note: these files of the folder were not read: leave.pdf; {said}" in done.lines
 
 
 def test_check_exits_with_0_when_all_is_ready(run: Run, golden: Path, write: Write) -> None:

@@ -38,7 +38,7 @@ Golden = Annotated[
 ]
 Documents = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER|FILE", readable=False, help="The documents: text files, or a dataset's documents."),
+    typer.Option(metavar="FOLDER|FILE", readable=False, help="Text, PDF and Word files, or a dataset's documents."),
 ]
 Chunks = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, help="The chunks, to look up gold chunk ids.")
@@ -77,9 +77,13 @@ def check(
 
     Exit codes: 0 ready, 1 problems or questions that nobody validated, 2 bad input.
     """
+    from rag_titan.cli.golden_documents import golden_documents
     from rag_titan.evaluation import check_golden
+    from rag_titan.evaluation.data.notices import Notices
 
-    result = check_golden(golden, documents, chunks, separator=separator)
+    notices = Notices()
+    result = check_golden(golden, golden_documents(documents, notices), chunks, separator=separator)
+    result["warnings"] = [*notices.texts(), *result["warnings"]]
     printed = json.dumps(result, indent=2, ensure_ascii=False)
     say([printed] if form is Form.JSON else _lines(golden, result))
     raise typer.Exit(0 if result["ready"] else NOT_READY)

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from rag_titan.cli.golden_documents import golden_documents
 from rag_titan.cli.terminal import escaped, say
+from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.preparation.golden_review import REJECTED, Extract, GoldenReview
 
 OPEN, CLOSE = ">>>", "<<<"  # around a quote, as a terminal need not have colours
@@ -24,7 +26,9 @@ class Review:
     """A person, a file of golden questions, and the documents."""
 
     def __init__(self, golden: Path, documents: Path | None, separator: str) -> None:
-        self.golden = GoldenReview(golden, documents, separator)
+        notices = Notices()
+        self.golden = GoldenReview(golden, golden_documents(documents, notices), separator)
+        self.golden.notices.take(notices)
         self.file = self.golden.file
         self._separator = separator
         self._unsaved: str | None = None  # what is lost if the review ends now

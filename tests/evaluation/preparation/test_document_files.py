@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_titan.errors import DatasetError
+from rag_titan.errors import DatasetError, MissingExtraError
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.preparation.document_files import read_documents
 
@@ -32,6 +32,38 @@ def test_a_folder_of_texts_is_read_with_the_paths_as_ids(tmp_path: Path) -> None
         "these files of the folder were not read: scan.pdf; "
         "what is read as text is .txt .md .markdown .rst .html .htm.",
     ]
+
+
+def test_pdf_and_word_files_are_read_by_a_loader_and_what_it_refuses_stops_nothing(tmp_path: Path) -> None:
+    for name in ("a.md", "b.PDF", "c.docx", "d.pdf", "e.pptx"):
+        (tmp_path / name).write_text(name)
+
+    def load(file: Path, name: str) -> str:
+        if name == "c.docx":
+            raise MissingExtraError("python-docx", "pipeline")
+        if name == "d.pdf":
+            raise DatasetError(name, "must be whole.")
+        return f"{name} {file.read_text()}"
+
+    notices = Notices()
+    assert read_documents(tmp_path, notices, load) == {"a.md": "a.md", "b.PDF": "b.PDF b.PDF"}
+    assert notices.texts() == [
+        "d.pdf: must be whole.",
+        "these files of the folder were not read: c.docx; python-docx is not installed; install it with: "
+        'pip install "rag-titan[pipeline]"',
+        "these files of the folder were not read: e.pptx; what is read as text is .txt .md .markdown .rst .html .htm.",
+    ]
+    assert read_documents(tmp_path / "b.PDF", load=load) == {"b.PDF": "b.PDF b.PDF"}
+    for name in ("a.md", "b.PDF"):
+        (tmp_path / name).unlink()
+    with pytest.raises(MissingExtraError):
+        read_documents(tmp_path, load=load)
+
+
+def test_a_pdf_without_a_loader_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"%PDF")
+    with pytest.raises(DatasetError, match=r"a\.pdf: must be a file of text \(.*\) or of records, got \.pdf\. Save it"):
+        read_documents(tmp_path / "a.pdf")
 
 
 def test_one_text_file(tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Raw
 
-from rag_titan.errors import DatasetError
+from rag_titan.errors import DatasetError, MissingExtraError
 from rag_titan.evaluation.data.dataset import Dataset, assembled
 from rag_titan.evaluation.data.decoding import CHUNKS, DOCUMENTS, RecordKind
 from rag_titan.evaluation.data.files import File, LineRows, decoded, read_json
@@ -27,21 +27,31 @@ _DATA = (".json", ".jsonl", ".ndjson", ".parquet", ".gz")
 _TABLES = tuple(f"documents{suffix}{packed}" for suffix in _DATA[:4] for packed in ("", ".gz"))
 
 
-def read_documents(path: str | Path, notices: Notices | None = None) -> dict[str, str]:
+PAPERS = (".pdf", ".docx")
+"""The endings of files whose text only a loader knows."""
+
+Load = Callable[[Path, str], str]
+
+
+def read_documents(path: str | Path, notices: Notices | None = None, load: Load | None = None) -> dict[str, str]:
     """{document id: text}
 
     path     a folder of text files, of which the id is the path inside the folder ("hr/leave.md"); a text file, whose
              id is its name; or what `read_table` reads
     notices  which files are no UTF-8 or were not read
+    load     the path and the id of a PDF or a Word file -> its text; without it these are not read
 
-    Names that begin with a dot are passed over. Raises DatasetError where there is no document.
+    Names that begin with a dot are passed over. Raises DatasetError where there is no document, and what `load` raises
+    where nothing else is read: DatasetError or MissingExtraError.
     """
     notices = notices if notices is not None else Notices()
     place = Path(path)
     if place.is_dir() and not any((place / name).exists() for name in (*_TABLES, "dataset.json")):
-        return _folder(place, notices)
+        return _folder(place, notices, load)
     if place.suffix.lower() in TEXTS:
         return {place.name: _text(place, place.name, notices)}
+    if place.suffix.lower() in PAPERS:
+        return {place.name: _loaded(place, place.name, load)}
     return read_table("documents", path, notices).documents or {}
 
 
@@ -106,18 +116,36 @@ def _is_table(value: Any) -> bool:
     return bytes(memoryview(value)[:1]) in (b"[", b"{") if isinstance(value, Raw) else isinstance(value, list | dict)
 
 
-def _folder(folder: Path, notices: Notices) -> dict[str, str]:
-    documents, others = {}, []
+def _folder(folder: Path, notices: Notices, load: Load | None) -> dict[str, str]:
+    documents, others, refused = {}, [], list[Exception]()
     for name, file in sorted(_files(folder)):
         if file.suffix.lower() in TEXTS:
             documents[name] = _text(file, name, notices)
-        else:
+        elif load is None or file.suffix.lower() not in PAPERS:
             others.append(name)
+        else:
+            try:
+                documents[name] = load(file, name)
+            except MissingExtraError as error:
+                refused.append(error)
+                notices.add(f"these files of the folder were not read: {{ids}}; {error}", [name])
+            except DatasetError as error:
+                refused.append(error)
+                notices.add(str(error))
     kinds = " ".join(TEXTS)
     notices.add(f"these files of the folder were not read: {{ids}}; what is read as text is {kinds}.", others)
+    if refused and not documents:
+        raise refused[0]
     if not documents:
         raise DatasetError(str(folder), f"must hold text files ({kinds}) or documents.jsonl, got none of them.")
     return documents
+
+
+def _loaded(file: Path, name: str, load: Load | None) -> str:
+    if load is None:
+        rule = f"must be a file of text ({' '.join(TEXTS)}) or of records, got {file.suffix.lower()}"
+        raise DatasetError(name, f"{rule}. Save it as text, or pass the texts of rag_titan.pipeline.load_documents.")
+    return load(file, name)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
