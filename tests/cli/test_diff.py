@@ -35,7 +35,7 @@ def test_reports_side_by_side_worst_first(run: Run) -> None:
     assert done.lines[at + 1].split() == ["A", "B", "C", "change"]
     assert done.lines[at + 2].split() == ["retrieval.recall_at_k", "*", "0.900", "0.875", "0.500", "-0.400"]
     assert done.lines[at + 3].strip().startswith("95 % -0.")
-    assert done.lines[at + 3].endswith("p <0.001, 0 better, 16 worse, 24 same")
+    assert done.lines[at + 3].endswith("p <0.001 (corrected), 0 better, 16 worse, 24 same")
     assert "just so: end_to_end.task_success_rate *" in done.lines[at + 4]
     assert "Questions: 4 failed before, 20 now" in done.lines
     assert "  Newly failed (16): q20 (retrieval), q21 (retrieval)" in done.out
@@ -53,8 +53,13 @@ def two(run: Run) -> None:
 def test_few_questions_are_not_sure_and_fail_only_without_the_rule(run: Run) -> None:
     done = run("diff", "a.json", "b.json")
     assert done.code == 0
-    assert "No metric worse, 9 not sure" in done.out
-    assert "questions would show it" in done.out
+    assert "No metric worse, 9 that could be noise; " in done.out
+    closing = next(line for line in done.lines if line.startswith("9 metrics moved by what could be noise: retrieval."))
+    assert closing.startswith("9 metrics moved by what could be noise: retrieval.recall_at_k (-0.100, about ")
+    assert closing.endswith(" and 1 more (--all shows each)")
+    assert "questions would show it" in closing
+    assert not [line for line in done.lines if line.startswith("Could be noise")]
+    assert "Could be noise: 9" in run("diff", "a.json", "b.json", "--all").lines
     assert run("diff", "a.json", "b.json", "--fail-on-regression").code == 1
     assert run("diff", "a.json", "b.json", "--require-significant").code == 0
     assert run("diff", "a.json", "b.json", "--fail-on-regression", "--require-significant").code == 0
@@ -112,11 +117,32 @@ def test_what_is_not_comparable_exits_2(run: Run) -> None:
 @pytest.mark.parametrize("width", [40, 80])
 def test_it_keeps_to_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setattr("rag_titan.cli.diff.columns", lambda: width)
-    done = run("diff", "a.json", *["b.json"] * 12)
+    done = run("diff", "a.json", *["b.json"] * 12, "--all")
     assert max(map(len, done.lines)) <= max(width, 72), "a name, the first, the last and the change always stand"
     table = next(line for line in done.lines if line.split()[-1:] == ["change"])
     assert table.split()[0] == "A"
     assert "M" in table.split()
+
+
+def test_latency_that_wavers_is_named_behind_what_is_sure_to_be_better(run: Run) -> None:
+    def of(name: str, found: int, wait: int) -> None:
+        asked = [
+            query(f"q{i:02}", retrieved_ids=["c1" if i < found else "c2"], latency_ms=500 + (i * wait) % 97)
+            for i in range(40)
+        ]
+        ReportManager().save_json(RAGEvaluator(k=1).evaluate(queries=asked), name)
+
+    of("a.json", 10, 31)
+    of("b.json", 36, 57)
+    done = run("diff", "a.json", "b.json", "--tolerance", "0.001")
+    better = next(i for i, line in enumerate(done.lines) if line.startswith("Better: "))
+    closing = next(i for i, line in enumerate(done.lines) if " could be noise: " in line)
+    assert better < closing
+    assert "latency_ms" in done.lines[closing]
+    assert not [line for line in done.lines[:closing] if "latency_ms" in line]
+    markdown = run("diff", "a.json", "b.json", "--tolerance", "0.001", "--format", "markdown").out
+    assert markdown.index("## Better") < markdown.index(" could be noise: ")
+    assert "| p (corrected) |" in markdown
 
 
 def test_hostile_names_stay_in_their_line(run: Run) -> None:

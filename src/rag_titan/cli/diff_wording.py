@@ -8,9 +8,16 @@ from typing import Any
 from rag_titan.cli.terminal import escaped, wrapped
 from rag_titan.evaluation import CATALOGUE
 from rag_titan.evaluation.reports.cells import shown
-from rag_titan.evaluation.reports.changes import change_text, interval_text, p_text, paired_text, sure_text
+from rag_titan.evaluation.reports.changes import (
+    change_text,
+    corrected_text,
+    interval_text,
+    p_corrected_text,
+    paired_text,
+    sure_text,
+)
 from rag_titan.evaluation.reports.diff import APPEARED, NOT_COMPARED, UNSURE, VANISHED
-from rag_titan.evaluation.reports.diff_tables import HEADINGS, grouped, letter, summary_text
+from rag_titan.evaluation.reports.diff_tables import HEADINGS, grouped, letter, summary_text, unsure_text
 from rag_titan.evaluation.reports.figures import NOTHING, count_text, value_text
 
 Entry = Mapping[str, Any]
@@ -45,11 +52,13 @@ class DiffWording:
         for note in self.found["notes"]:
             yield from self._wrapped(f"Note: {note}")
         yield from self._metrics()
+        if not self.everything and (unsure := unsure_text(self.found)):
+            yield ""
+            yield from self._wrapped(f"{unsure} (--all shows each)")
         yield from self._questions()
         if any(entry.get("primary") for _, entries in self._groups() for entry in entries):
             yield ""
-            said = "* what the comparison is about: p is corrected for these alone, else for all that were tested"
-            yield from self._wrapped(said)
+            yield from self._wrapped("* what the comparison is about; p is corrected for all that were tested")
 
     def _reports(self) -> Iterator[str]:
         names = [shown(one["name"]) for one in self.found["reports"]]
@@ -146,8 +155,8 @@ def _evidence(entry: Entry) -> str:
         return sure_text(entry)
     parts = [_SEEMS[entry["list"]]] if entry["verdict"] == UNSURE else []
     parts += [f"95 % {interval_text(row, entry)}"] if entry.get("ci95") else []
-    parts += [f"p {p_text(entry['p_corrected'])}", _sides(entry)]
-    would = sure_text(entry).partition(": ")[2] if entry["verdict"] == UNSURE else ""
+    why, would = corrected_text(entry), sure_text(entry).partition(": ")[2] if entry["verdict"] == UNSURE else ""
+    parts += [why or p_corrected_text(entry), _sides(entry)]
     return "; ".join(filter(None, (", ".join(filter(None, parts)), paired_text(row, entry), would, entry.get("note"))))
 
 

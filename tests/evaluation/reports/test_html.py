@@ -202,17 +202,21 @@ def test_gates_say_whether_the_interval_decides(report: dict[str, Any]) -> None:
     assert "by its value: pass ; about 80 questions would decide".replace(" ;", ";") in said.replace(" ;", ";")
 
 
-@pytest.mark.parametrize(("significant", "word"), [(True, "real"), (False, "not sure"), (None, "cannot be tested")])
+@pytest.mark.parametrize(
+    ("significant", "word"), [(True, "real"), (False, "could be noise"), (None, "cannot be tested")]
+)
 def test_a_change_says_whether_it_is_more_than_noise(significant: bool | None, word: str) -> None:
     now = {"retrieval": {"summary": {"recall_at_k": 0.5}}}
     before = {"retrieval": {"summary": {"recall_at_k": 0.75}}}
     found = compare(now, before)
     found["regressions"][0].update(significant=significant, ci95=[-0.4, -0.1], n=20, p=0.01, p_corrected=0.03, wins=1,
-                                   losses=6, ties=13, untested=None, needed=90)  # fmt: skip
+                                   losses=6, ties=13, untested=None, needed=90, tested=23)  # fmt: skip
     said = Page(html(now, found)).said
     assert word in said
     assert "-0.250 (-0.400 to -0.100)" in said
-    assert "20 questions; 1 better, 6 worse, 13 same; p = 0.030" in said
+    assert "20 questions; 1 better, 6 worse, 13 same; p 0.030 (corrected)" in said
+    explained = "p 0.030 (corrected) as one of 23 metrics tested, though the interval leaves out 0"
+    assert (explained in said) is (significant is False)
     assert ("about 90 questions needed to tell" in said) is (significant is False)
 
 

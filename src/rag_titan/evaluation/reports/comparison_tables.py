@@ -7,7 +7,14 @@ from typing import Any
 
 from rag_titan.evaluation.catalogue import Rows, by_place, label_of
 from rag_titan.evaluation.reports.cells import line, table
-from rag_titan.evaluation.reports.changes import change_text, interval_text, p_text, paired_text, sides_text
+from rag_titan.evaluation.reports.changes import (
+    change_text,
+    corrected_text,
+    interval_text,
+    p_text,
+    paired_text,
+    sides_text,
+)
 from rag_titan.evaluation.reports.figures import NOTHING, title_text, value_text
 
 Entry = Mapping[str, Any]
@@ -17,12 +24,12 @@ _WORDS = {
     "appeared": "newly measured",
 }  # fmt: skip
 _HEADER = (
-    "Stage", "Metric", "Baseline", "Now", "Change", "95 % interval", "p", "Questions", "Better / worse / same",
-    "Verdict",
+    "Stage", "Metric", "Baseline", "Now", "Change", "95 % interval", "p (corrected)", "Questions",
+    "Better / worse / same", "Verdict",
 )  # fmt: skip
 _P = (
-    "p is that of a paired randomisation test, corrected for the primary metrics alone, or for all that were tested; "
-    "a change is sure from 0.05 down. Where the questions are too few, the table says about how many would show it."
+    "p (corrected) is that of a paired randomisation test, corrected for how many metrics were tested; a change is "
+    "sure from 0.05 down. Where the questions are too few, the table says about how many would show it."
 )
 
 
@@ -106,4 +113,7 @@ def _verdict(kind: str, entry: Entry) -> str:
     word = _WORDS[kind]
     if kind not in ("regressions", "improved") or "significant" not in entry or entry["significant"] is True:
         return word
-    return f"{word}, not tested" if entry["significant"] is None else f"seems {word}, not sure"
+    if entry["significant"] is None:
+        return f"{word}, not tested"
+    why = corrected_text(entry)
+    return f"seems {word}, not sure{f': {why}' if why else ''}"

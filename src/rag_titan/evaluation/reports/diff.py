@@ -28,7 +28,7 @@ from rag_titan.evaluation.reports.parquet import stored_columns
 
 WORSE, BETTER, UNSURE, CHANGED, SAME = "worse", "better", "not sure", "changed", "same"
 NO_FAULT, VANISHED, APPEARED, NOT_COMPARED = "no fault", "no longer measured", "newly measured", "not comparable"
-VERDICTS = (WORSE, VANISHED, UNSURE, NOT_COMPARED, BETTER, NO_FAULT, CHANGED, APPEARED, SAME)
+VERDICTS = (WORSE, VANISHED, BETTER, NOT_COMPARED, NO_FAULT, CHANGED, APPEARED, UNSURE, SAME)
 """What a metric can have come to, in the order in which a reader wants to know."""
 
 _LISTS = {
@@ -85,16 +85,19 @@ def _values(entry: Entry, middle: Sequence[Mapping[str, float]]) -> list[float |
 
 
 def _worst_first(entries: Iterable[Entry], rows: Rows) -> list[Entry]:
-    """By verdict, the primary metrics first, then those that got worse by most; the rest in pipeline order."""
+    """By verdict; what was tested before what nothing can test, the primary metrics first, then those that got worse by
+    most; the rest in pipeline order."""
     kinds = {row.name: row.kind for row in rows}
 
-    def rank(entry: Entry) -> tuple[int, bool, float]:
+    def rank(entry: Entry) -> tuple[int, bool, bool, float]:
         before, now = entry.get("baseline"), entry.get("current")
         if before is None or now is None:
-            return VERDICTS.index(entry["verdict"]), False, 0.0
+            return VERDICTS.index(entry["verdict"]), False, False, 0.0
         worse = worse_by(kinds.get(entry["metric"]), now, before) or 0.0
         size = -worse if entry["verdict"] in (WORSE, UNSURE) else -abs(worse)
-        return VERDICTS.index(entry["verdict"]), not entry["primary"], size if math.isfinite(size) else -math.inf
+        untested = entry["significant"] is None
+        size = size if math.isfinite(size) else -math.inf
+        return VERDICTS.index(entry["verdict"]), untested, not entry["primary"], size
 
     return sorted(entries, key=rank)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place
 from rag_titan.evaluation.metric import Metric
-from rag_titan.evaluation.reports.cells import line, table
+from rag_titan.evaluation.reports.cells import line, shown, table
 from rag_titan.evaluation.reports.changes import change_text, interval_text, p_text, sides_text, sure_text
 from rag_titan.evaluation.reports.diff import (
     APPEARED,
@@ -27,15 +27,18 @@ Entry = Mapping[str, Any]
 HEADINGS = {
     WORSE: "Worse",
     VANISHED: "No longer measured",
-    UNSURE: "Not sure (could be noise)",
-    NOT_COMPARED: "Not comparable",
     BETTER: "Better",
+    NOT_COMPARED: "Not comparable",
     NO_FAULT: "Lower, and no fault",
     CHANGED: "Changed, neither better nor worse",
     APPEARED: "Newly measured",
+    UNSURE: "Could be noise",
     SAME: "Same",
 }
+_SAID = {UNSURE: "that could be noise"}
 QUESTIONS_SHOWN = 20
+UNSURE_NAMED = 8
+_ROWS = {row.name: row for row in ROWS}
 
 
 def markdown_of(found: Mapping[str, Any], *, everything: bool = False, rows: Rows | None = None) -> str:
@@ -49,6 +52,8 @@ def markdown_of(found: Mapping[str, Any], *, everything: bool = False, rows: Row
     parts.append([f"- {line(note)}" for note in found["notes"]])
     for verdict, entries in grouped(found, everything=everything):
         parts.append([f"## {HEADINGS[verdict]}", "", *_metrics(verdict, entries, found, places)])
+    if not everything and (unsure := unsure_text(found)):
+        parts.append([line(unsure)])
     parts.append(_questions(found["questions_changed"]))
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
@@ -62,16 +67,45 @@ def summary_text(found: Mapping[str, Any]) -> str:
     verdicts = [entry["verdict"] for entry in found["metrics"]]
     counts = {verdict: verdicts.count(verdict) for verdict in HEADINGS}
     said = [count_text(counts[WORSE], "metric") + " worse"] if counts[WORSE] else ["No metric worse"]
-    said += [f"{counts[v]:,} {v}" for v in HEADINGS if counts[v] and v not in (WORSE, SAME)]
+    said += [f"{counts[v]:,} {_SAID.get(v, v)}" for v in HEADINGS if counts[v] and v not in (WORSE, SAME)]
     return f"{', '.join(said)}; {counts[SAME]:,} the same (within {found['tolerance']:g})"
 
 
 def grouped(found: Mapping[str, Any], *, everything: bool) -> Iterator[tuple[str, list[Entry]]]:
-    """The metrics by verdict, worst first; without those that are the same, unless `everything`."""
+    """The metrics by verdict, worst first; without those that are the same or could be noise, unless `everything`."""
     for verdict in HEADINGS:
         entries = [entry for entry in found["metrics"] if entry["verdict"] == verdict]
-        if entries and (everything or verdict != SAME):
+        if entries and (everything or verdict not in (SAME, UNSURE)):
             yield verdict, entries
+
+
+def unsure_text(found: Mapping[str, Any]) -> str:
+    """The metrics that moved by what could be noise, in one sentence; empty where none did. The primary ones and what
+    it would take to be sure of them come first.
+
+    >>> recall = {"metric": "retrieval.recall_at_k", "verdict": "not sure", "primary": True, "n": 10, "needed": 37}
+    >>> recall |= {"significant": False, "change": -0.2, "baseline": 0.8}
+    >>> latency = {"metric": "end_to_end.p95_latency_ms", "verdict": "not sure", "significant": False}
+    >>> print(unsure_text({"metrics": [recall, latency]}))
+    2 metrics moved by what could be noise: retrieval.recall_at_k (-0.200, about 37 questions would show it), \
+end_to_end.p95_latency_ms
+    """
+    entries = [entry for entry in found["metrics"] if entry["verdict"] == UNSURE]
+    if not entries:
+        return ""
+    entries = sorted(entries, key=lambda entry: not entry.get("primary"))
+    names = [_unsure_name(entry) for entry in entries[:UNSURE_NAMED]]
+    more = f" and {len(entries) - UNSURE_NAMED} more" if len(entries) > UNSURE_NAMED else ""
+    return f"{count_text(len(entries), 'metric')} moved by what could be noise: {', '.join(names)}{more}"
+
+
+def _unsure_name(entry: Entry) -> str:
+    name = shown(entry["metric"], 60)
+    if not entry.get("primary"):
+        return name
+    row = _ROWS.get(entry["metric"])
+    would = sure_text(entry).partition(": ")[2]
+    return f"{name} ({', '.join(filter(None, (change_text(row, entry), would)))})"
 
 
 def _reports(found: Mapping[str, Any]) -> list[str]:
@@ -104,7 +138,7 @@ def _metrics(
         sure = entry.get("reason") or entry.get("note") or sure_text(entry)
         name = entry["metric"] + (" (primary)" if entry.get("primary") else "")
         rows.append([name, *values, *rest, sure if verdict != APPEARED else None])
-    header = ["Metric", *letters, "Change", "95 % interval", "p", "Better / worse / same", "How sure"]
+    header = ["Metric", *letters, "Change", "95 % interval", "p (corrected)", "Better / worse / same", "How sure"]
     return table(header, rows, right=range(1, len(letters) + 5))
 
 

@@ -10,6 +10,7 @@ from rag_titan.evaluation.catalogue import label_of, value_of
 from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports import html_figures as figures
+from rag_titan.evaluation.reports.changes import corrected_text, p_corrected_text
 from rag_titan.evaluation.reports.figures import NOTHING, count_text, score_text, share_text
 from rag_titan.evaluation.reports.html_sections import Sections, View, mapping
 from rag_titan.evaluation.reports.slice_tables import REASONS, differences, slice_name
@@ -24,7 +25,7 @@ _KINDS = (
     ("appeared", "newly measured"),
 )
 _DRAWN = ("regressions", "improved", "explained", "changed")
-_SURE: Mapping[Any, str] = {True: "real", False: "not sure"}
+_SURE: Mapping[Any, str] = {True: "real", False: "could be noise"}
 
 
 def baseline(sections: Sections, comparison: Mapping[str, Any] | None) -> View | None:
@@ -129,12 +130,10 @@ def _plus(sections: Sections, stage: str, key: str, number: float) -> str:
 def _evidence(entry: Mapping[str, Any]) -> str:
     """What the verdict stands on: pairs, wins and losses, p, and how many questions it would take."""
     n, p, needed = entry.get("n"), finite(entry.get("p_corrected")), entry.get("needed")
-    if p is None:
-        p = finite(entry.get("p"))
     parts = [count_text(n, "question")] if isinstance(n, int) else []
     if all(isinstance(entry.get(name), int) for name in ("wins", "losses", "ties")):
         parts.append(f"{entry['wins']:,} better, {entry['losses']:,} worse, {entry['ties']:,} same")
-    parts += [] if p is None else ["p < 0.001" if p < 0.001 else f"p = {p:.3f}"]
+    parts += [] if p is None else [corrected_text(entry) or p_corrected_text(entry)]
     if isinstance(needed, int) and entry.get("significant") is False:
         parts.append(f"about {count_text(needed, 'question')} needed to tell")
     return "; ".join(parts)
