@@ -94,11 +94,19 @@ def test_it_is_shown(run: Run) -> None:
 
 
 def test_a_report_of_something_else_is_shown_without_what_it_lacks(run: Run, write: Write) -> None:
-    write({"meta": {"k": "\x1b[31m", "counts": 7, "per_query": "gone.parquet"}, "scorecard": {"overall": []}}, "b.json")
+    write({"meta": {"rag_titan": "\x1b[31m", "per_query": "gone.parquet"}, "scorecard": {"overall": {}}}, "b.json")
     done = run("baseline", "show", "b.json")
     assert (done.code, done.err) == (0, "")
     assert "\x1b" not in done.out
     assert "Values of the questions: gone.parquet, which is not there" in done.lines
+
+
+def test_a_broken_report_is_refused_with_the_place(run: Run, write: Write) -> None:
+    write({"meta": {"k": "\x1b[31m", "counts": 7}, "scorecard": {"overall": []}}, "b.json")
+    done = run("baseline", "show", "b.json")
+    assert (done.code, done.out) == (2, "")
+    assert "meta.k: must be a whole number from 1" in done.err
+    assert "\x1b" not in done.err
 
 
 @pytest.mark.parquet

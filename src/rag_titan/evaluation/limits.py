@@ -1,8 +1,9 @@
-"""Limits: what a weight, threshold, gate or tolerance may be, and the one way of comparing a value with it."""
+"""Limits: what an option may be (a weight, a threshold, a list, a switch), and the one way of comparing with it."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from rag_titan.errors import SettingsError
 
 SLACK = 1e-9  # far above the rounding of a mean of rates, far below any difference that matters
+MOST_COUNTED = 10**15  # far beyond every count of a run, and still exact as a float
+_LONGEST = 60  # characters of a value that an error names
 
 
 def below(value: float, minimum: float) -> bool:
@@ -58,4 +61,72 @@ def number(value: Any, where: str, low: float = -math.inf, high: float = math.in
     if got is not None and low <= got <= high:
         return got
     span = (f" from {low:g}" if low > -math.inf else "") + (f" to {high:g}" if high < math.inf else "")
-    raise SettingsError(f"{where}: must be a finite number{span}, got {value!r}.")
+    raise SettingsError(f"{where}: must be a finite number{span}, got {said(value)}.")
+
+
+def listed(value: Any, where: str, of: str) -> list[Any]:
+    """The option `value` as a list; a text, bytes, a mapping and what holds nothing are a SettingsError.
+
+    >>> listed("answer_f1", "primary", "metrics")
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: primary: must be a list of metrics, got the text 'answer_f1'. Write ['answer_f1'].
+    """
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        got = f"the text {said(value)}. Write [{said(value)}]." if isinstance(value, str) else f"{said(value)}."
+        raise SettingsError(f"{where}: must be a list of {of}, got {got}")
+    return list(value)
+
+
+def names(value: Any, where: str, of: str) -> list[str]:
+    """The same for names, each a text with something in it.
+
+    >>> names(["language", 5], "by", "tags")
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: by: must be a list of tags, got 5 in it.
+    """
+    found = listed(value, where, of)
+    for name in found:
+        if not isinstance(name, str) or not name:
+            raise SettingsError(f"{where}: must be a list of {of}, got {said(name)} in it.")
+    return found
+
+
+def mapped(value: Any, where: str, of: str) -> Mapping[Any, Any]:
+    """The option `value`, which must be a mapping; SettingsError for anything else.
+
+    >>> mapped([1], "gates", "{stage: {metric: limit}}")
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: gates: must be a mapping {stage: {metric: limit}}, got [1].
+    """
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"{where}: must be a mapping {of}, got {said(value)}.")
+    return value
+
+
+def switch(value: Any, where: str) -> bool:
+    """The option `value`, which must be true or false: a text "no" would otherwise count as a yes.
+
+    >>> switch("no", "redact")
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: redact: must be True or False, got 'no'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise SettingsError(f"{where}: must be True or False, got {said(value)}.")
+    return bool(value)
+
+
+def said(value: Any) -> str:
+    """A value as an error names it: as Python writes it, on one line and not longer than somebody reads.
+
+    >>> said(5), said("x" * 100)[-5:], said(object())
+    ('5', 'xxxx…', 'an object of type object')
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**_LONGEST:
+        return f"a number of more than {_LONGEST} digits"
+    if not isinstance(value, str | bytes | int | float | list | tuple | dict | set | type(None)):
+        return f"an object of type {type(value).__name__}"
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a number of thousands of digits inside
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

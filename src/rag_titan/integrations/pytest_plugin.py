@@ -121,7 +121,9 @@ def assert_gates(
 
 def _outcome(report: Report, baseline: Report | str | Path | None, significant: bool, gates: Limits) -> Outcome:
     from rag_titan.cli.outcome import Outcome, Rules
+    from rag_titan.evaluation import RAGEvaluator, ReportManager
 
+    ReportManager(rows=RAGEvaluator().rows).check(report)
     judged = _judged(report, gates)
     strict: dict[str, dict[str, float | None]] = {}
     for gate in judged:

@@ -124,8 +124,8 @@ def test_without_pyarrow_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     assert "rag-titan[parquet]" in items.missing
 
 
-@pytest.mark.parametrize("named", [7, "", "a\0b", ["x"], "x" * 5000])
-def test_a_name_that_is_none_is_no_file(tmp_path: Path, named: Any) -> None:
+@pytest.mark.parametrize("named", ["", "a\0b", "x" * 5000])
+def test_a_name_that_is_none_is_no_file(tmp_path: Path, named: str) -> None:
     MANAGER.save_json({"meta": {"per_query": named}}, tmp_path / "r.json")
     report = MANAGER.load_json(tmp_path / "r.json")
     assert report["meta"]["per_query"] == named

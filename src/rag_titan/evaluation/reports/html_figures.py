@@ -121,7 +121,8 @@ def histogram(values: Sequence[float], low: float | None = None, high: float | N
         return Histogram((len(finite_values),), (low, high))
     counts = [0] * BINS
     for value in finite_values:
-        counts[min(BINS - 1, max(0, int(BINS * ((value - low) / width) + 1e-9)))] += 1
+        share = (min(high, max(low, value)) - low) / width
+        counts[min(BINS - 1, int(BINS * share + 1e-9))] += 1
     return Histogram(tuple(counts), tuple(low + width * i / BINS for i in range(BINS + 1)))
 
 

@@ -17,6 +17,14 @@ from rag_titan.evaluation.reports import compare
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry
 from rag_titan.evaluation.reports.diff import diff
 from rag_titan.evaluation.reports.failures import failed_queries
+from rag_titan.evaluation.reports.form import (
+    check_comparison,
+    check_explorer,
+    check_failing,
+    check_mapping,
+    check_report,
+    check_reports,
+)
 from rag_titan.evaluation.reports.html import html
 from rag_titan.evaluation.reports.markdown import markdown
 from rag_titan.evaluation.reports.pairing import Report, stored_at
@@ -41,6 +49,7 @@ class ReportManager:
         Raises DatasetError where the report holds NaN, Infinity or something that JSON has no form for, SettingsError
         where the file cannot be written.
         """
+        check_mapping(report)
         write(path, to_json(report))
 
     def save_markdown(
@@ -56,6 +65,8 @@ class ReportManager:
         `comparison` is what `compare` found against a baseline; it gets a section of its own. `verdict` is
         {"passed", "text"}, how the run ended by the rules it was given; the report opens with it.
         """
+        self.check(report)
+        check_comparison(comparison)
         write(path, markdown(report, comparison, rows=self.rows, verdict=verdict))
 
     def save_html(
@@ -73,6 +84,9 @@ class ReportManager:
         report does not hold them (any more); `verdict` is that of `save_markdown`. Raises SettingsError where the file
         cannot be written.
         """
+        self.check(report)
+        check_comparison(comparison)
+        check_explorer(explorer)
         write(path, html(report, comparison, explorer=explorer, rows=self.rows, verdict=verdict))
 
     def save_junit(
@@ -90,7 +104,17 @@ class ReportManager:
         """
         from rag_titan.evaluation.reports.junit import junit
 
+        self.check(report)
+        check_comparison(comparison)
+        check_failing(failures)
         write(path, junit(report, comparison, failures=failures, per_query=per_query))
+
+    def check(self, report: Report, where: str = "report") -> None:
+        """Raises DatasetError with the place of the first value that a report cannot hold there.
+
+        Whatever of this class takes a report asks it first. `where` is what the report is called in the error.
+        """
+        check_report(report, where, self.rows)
 
     def load_json(self, path: PathLike) -> dict[str, Any]:
         """The report in a file; raises DatasetError where there is none, with what is there instead.
@@ -98,7 +122,7 @@ class ReportManager:
         A Parquet file of the values of the questions is looked for beside the report as well; its place stands in
         `meta["per_query"]` then.
         """
-        return load(path)
+        return load(path, self.rows)
 
     def compare(
         self, report: Report, baseline: Report, tolerance: float = TOLERANCE, *, primary: Iterable[str] | None = None
@@ -107,6 +131,7 @@ class ReportManager:
 
         primary  the metrics that the comparison is about, "key" or "stage.key"; None: those of the default gates
         """
+        self._check_both(report, baseline)
         return compare.compare(report, baseline, tolerance, rows=self.rows, primary=primary)
 
     def regressions(
@@ -116,6 +141,7 @@ class ReportManager:
 
         Raises SettingsError where the two cannot be compared.
         """
+        self._check_both(report, baseline)
         return compare.regressions(report, baseline, tolerance, rows=self.rows, primary=primary)
 
     def diff(
@@ -127,15 +153,21 @@ class ReportManager:
         primary: Iterable[str] | None = None,
     ) -> Entry:
         """The last of some reports against the first, with what the others measured; see `reports.diff.diff`."""
+        reports = check_reports(reports, self.rows)
         return diff(reports, tolerance, names=names, rows=self.rows, primary=primary)
 
     def failed_queries(self, report: Report) -> list[Entry]:
         """One row for each question that failed: [{"query_id", "stage", "reason", ...}]."""
+        self.check(report)
         return failed_queries(report)
 
     def trends(self, reports: Sequence[Report]) -> dict[str, float]:
         """{"stage.key": last minus first} over reports in order of time."""
-        return compare.trends(reports, rows=self.rows)
+        return compare.trends(check_reports(reports, self.rows), rows=self.rows)
+
+    def _check_both(self, report: Report, baseline: Report) -> None:
+        self.check(report, "current")
+        self.check(baseline, "baseline")
 
 
 def to_json(report: Report) -> str:
@@ -207,7 +239,7 @@ def _unwritable(report: Report, error: Exception) -> DatasetError:
     return DatasetError("report", str(error))
 
 
-def load(path: PathLike) -> dict[str, Any]:
+def load(path: PathLike, rows: Rows | None = None) -> dict[str, Any]:
     """The report in a JSON file; NaN in a file that something else wrote reads as "not measured"."""
     where = str(path)
     try:
@@ -226,6 +258,7 @@ def load(path: PathLike) -> dict[str, Any]:
     except (ValueError, RecursionError):  # a number of thousands of digits, a thousand nested lists
         raise DatasetError(where, "must be a report in JSON, got something that no report holds.") from None
     if isinstance(report, dict) and any(key in report for key in (*stage_names(), "scorecard", "meta")):
+        check_report(report, where, rows)
         return _with_its_file(report, Path(path).parent)
     if isinstance(report, dict) and ("queries" in report or "chunks" in report):
         raise DatasetError(where, "must be a report, got a dataset. Evaluate it first.")

@@ -59,7 +59,7 @@ def comparison_schema() -> Schema:
         **dict.fromkeys(("p", "p_corrected", "paired_change", "resolvable", "weight"), NUMBER),
         **dict.fromkeys(("n", "wins", "losses", "ties", "needed", "tested"), _or_null(COUNT)),
         **dict.fromkeys(("untested", "note", "reason"), TEXT),
-        **dict.fromkeys(("significant", "paired", "primary"), {"type": ["boolean", "null"]}),
+        **dict.fromkeys(("significant", "paired", "primary"), _or_null({"type": "boolean"})),
         "ci95": _ends(),
     }
     lists = ("regressions", "improved", "explained", "changed", "vanished", "appeared", "not_compared")
@@ -179,8 +179,12 @@ def _root_causes() -> Schema:
 
 def _scorecard() -> Schema:
     status = {"enum": [EVALUATED, PROVISIONAL, ACTION_REQUIRED, NOT_EVALUATED]}
-    metric = _object({"value": NUMBER, "score": SCORE, "weight": {"type": "number", "minimum": 0}})
-    stage = {"label": {"type": "string"}, "score": SCORE, "rating": RATING, "coverage": SHARE}
+    weight: Schema = {"type": "number", "minimum": 0}
+    target = {"target": {"type": "object", "description": "the band with a full score, where one was set"}}
+    lost = {"points_lost": {**NUMBER, "description": "how much the overall score would rise if it were perfect"}}
+    values = {"value": NUMBER, "score": SCORE, "weight": weight}
+    metric = _object({**values, "needs_target": {"type": "boolean"}, **lost, **target}, list(values))
+    stage = {"label": {"type": "string"}, "score": SCORE, "rating": RATING, "weight": weight, "coverage": SHARE}
     gate = {
         "stage": {"type": "string"},
         "metric": {"type": "string"},
@@ -227,7 +231,8 @@ def _slices() -> Schema:
 
 
 def _ends() -> Schema:
-    return {"type": ["array", "null"], "items": {"type": "number"}, "description": "95 % interval of a mean"}
+    ends = {"items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    return {"type": ["array", "null"], **ends, "description": "95 % interval of a mean"}
 
 
 def _explorer() -> Schema:

@@ -16,7 +16,7 @@ from rag_titan.evaluation.catalogue import (
     stage_names,
     value_of,
 )
-from rag_titan.evaluation.limits import above, below, finite, number
+from rag_titan.evaluation.limits import MOST_COUNTED, above, below, finite, number
 from rag_titan.evaluation.measures.resampling import deciding
 from rag_titan.evaluation.scoring.policy import QUALITY_GATES
 
@@ -92,7 +92,7 @@ def _interval_of(report: Mapping[str, Any], stage: str, key: str) -> tuple[int, 
     n, given = finite(node.get("n")), node.get("ci95")
     ends = [finite(end) for end in given] if isinstance(given, list | tuple) else []
     known = [end for end in ends if end is not None]
-    if n is None or n < 2 or len(ends) != 2 or len(known) != 2:
+    if n is None or not 2 <= n <= MOST_COUNTED or len(ends) != 2 or len(known) != 2:
         return 0, None
     return int(n), known
 
