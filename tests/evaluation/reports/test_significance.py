@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from tests.evaluation.reports.of_questions import chances, noisy, report_of
 
 from rag_titan.errors import SettingsError, UnknownMetricError
+from rag_titan.evaluation.catalogue import ROWS
+from rag_titan.evaluation.metric import MEAN
 from rag_titan.evaluation.reports.compare import TESTED, compare, compare_all
 
 RECALL, SUCCESS = "retrieval.recall_at_k", "end_to_end.task_success_rate"
@@ -59,7 +61,7 @@ def test_a_real_drop_on_200_questions_is_sure_and_on_10_is_not_yet() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [30, 200])
+@pytest.mark.parametrize("n", [30, 200, 1000])
 def test_noise_is_called_sure_in_at_most_one_run_of_twenty(n: int) -> None:
     runs, called = 300, 0
     for seed in range(runs):
@@ -141,24 +143,63 @@ def test_the_interval_of_a_percentile_holds_what_it_says(name: str) -> None:
     assert false_alarms <= 0.05 * 300 + 3 * math.sqrt(300 * 0.05 * 0.95)
 
 
-def test_the_primary_metrics_are_corrected_for_each_other_alone() -> None:
+def slow_holm(p: dict[str, float], weights: dict[str, float]) -> dict[str, float]:
+    """From the smallest p by its weight on, each times what weighs still; never less than the one before."""
+    left, corrected, so_far = sum(weights.values()), {}, 0.0
+    for name in sorted(p, key=lambda name: p[name] / weights[name]):
+        so_far = max(so_far, min(1.0, p[name] * left / weights[name]))
+        corrected[name] = so_far
+        left -= weights[name]
+    return corrected
+
+
+def test_the_primary_metrics_have_most_of_the_false_alarms_that_are_allowed() -> None:
     rng = np.random.default_rng(5)
     questions = chances(rng, 60)
     before, now = report_of(noisy(rng, questions)), report_of(noisy(rng, questions, drop=0.1))
     usual = compare_all(now, before)
     assert usual["primary"] == [RECALL, "augmentation.context_sufficient", SUCCESS]
+    every = {entry["metric"]: entry for kind in TESTED for entry in usual[kind]}
+    p = {name: entry["p"] for name, entry in every.items()}
+    weights = {name: 0.8 / 3 if name in usual["primary"] else 0.2 / (len(p) - 3) for name in p}
+    assert {name: entry["p_corrected"] for name, entry in every.items()} == pytest.approx(slow_holm(p, weights))
+    assert {entry["tested"] for entry in every.values()} == {len(p)} == {7}
     own = compare_all(now, before, primary=["recall_at_k", RECALL])
     assert own["primary"] == [RECALL]
-    alone = entry_of(own, RECALL)
-    assert alone["p_corrected"] == pytest.approx(alone["p"])
-    every = [entry for kind in TESTED for entry in usual[kind]]
-    ranked = sorted(entry["p"] for entry in every)
-    hit = entry_of(usual, "retrieval.hit_at_k")
-    by_hand = max(p * (len(ranked) - i) for i, p in enumerate(ranked) if p <= hit["p"])
-    assert hit["p_corrected"] == pytest.approx(min(1.0, by_hand))
-    assert (alone["tested"], entry_of(usual, RECALL)["tested"], hit["tested"]) == (1, 3, len(ranked))
+    weights = {name: 0.8 if name == RECALL else 0.2 / (len(p) - 1) for name in p}
+    assert entry_of(own, RECALL)["p_corrected"] == pytest.approx(slow_holm(p, weights)[RECALL])
+
+
+def test_where_all_or_none_are_primary_each_has_the_same_share() -> None:
+    rng = np.random.default_rng(5)
+    questions = chances(rng, 60)
+    before, now = report_of(noisy(rng, questions)), report_of(noisy(rng, questions, drop=0.1))
     none = compare_all(now, before, primary=[])
     assert none["primary"] == []
+    every = {entry["metric"]: entry for kind in TESTED for entry in none[kind]}
+    p = {name: entry["p"] for name, entry in every.items()}
+    by_hand = pytest.approx(slow_holm(p, dict.fromkeys(p, 1.0)))
+    assert {name: entry["p_corrected"] for name, entry in every.items()} == by_hand
+    whole = compare_all(now, before, primary=list(p))
+    assert {entry["metric"]: entry["p_corrected"] for kind in TESTED for entry in whole[kind]} == by_hand
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 200, 1000])
+def test_without_a_change_one_run_of_twenty_at_most_calls_anything_real(n: int) -> None:
+    """Primary metrics and others together, 12 that have nothing to do with each other: the worst case. What fails a run
+    is what got worse, which is half of it."""
+    names = [row.name for row in ROWS if row.per == "query" and row.reduce is MEAN and row.kind.better][:12]
+    primary = names[:3]
+    runs, called, failed = 400, 0, 0
+    for seed in range(runs):
+        rng = np.random.default_rng([n, seed])
+        before, now = (report_of(dict(zip(names, rng.random((len(names), n)).tolist(), strict=True))) for _ in range(2))
+        result = compare(now, before, 0.0, primary=primary)
+        called += bool(significant(result))
+        failed += any(entry["significant"] for entry in result["regressions"])
+    assert called <= runs * 0.05 + 2.5 * math.sqrt(runs * 0.05 * 0.95)
+    assert failed <= runs * 0.025 + 2.5 * math.sqrt(runs * 0.025 * 0.975)
 
 
 def test_a_primary_metric_must_be_one() -> None:

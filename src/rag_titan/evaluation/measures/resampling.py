@@ -241,18 +241,26 @@ class _Sums(NamedTuple):
         return counted
 
 
-def holm(p: Floats) -> Floats:
+def holm(p: Floats, weights: Floats | None = None) -> Floats:
     """(m,) p corrected for having made all m tests (Holm 1979), at most 1; NaN is no test, and stays.
 
-    Call a change real where the corrected p is at most 0.05, and the chance of even one false alarm is at most 5 %.
+    Call a change real where the corrected p is at most 0.05, and the chance of even one false alarm is at most 5 %,
+    however the metrics hang together.
+
+    weights  (m,) above 0, set before the p are known: what share of the 5 % a test has; None: all the same. The share
+             of a test that found something goes to the others, by their weights (Holm 1979, section 4)
 
     >>> import numpy as np
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.06, 0.06]
+    >>> holm(np.array([0.01, 0.04, 0.03]), np.array([1.0, 2.0, 1.0])).tolist()
+    [0.04, 0.06, 0.06]
     """
     corrected = np.full(len(p), np.nan)
-    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]
-    steps = p[order] * np.arange(len(order), 0, -1)
+    shares = np.ones(len(p)) if weights is None else weights
+    scaled = p / shares
+    order = np.argsort(scaled, kind="stable")[: np.count_nonzero(~np.isnan(p))]
+    steps = scaled[order] * np.cumsum(shares[order][::-1])[::-1]
     corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(order) else steps
     return corrected
 

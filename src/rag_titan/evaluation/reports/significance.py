@@ -16,7 +16,7 @@ from rag_titan.evaluation.measures.resampling import ALPHA, holm, needed, paired
 from rag_titan.evaluation.measures.student import Z95
 from rag_titan.evaluation.metric import MEAN, Kind, Metric
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping
-from rag_titan.evaluation.scoring.policy import PRIMARY
+from rag_titan.evaluation.scoring.policy import PRIMARY, PRIMARY_SHARE
 
 Floats = NDArray[np.float64]
 Entry = dict[str, Any]
@@ -51,10 +51,13 @@ class ChangeTest:
 
 
 class Significance:
-    """The tests of all metrics that two reports measured, each corrected for how many there are.
+    """The tests of all metrics that two reports measured, corrected for how many there are.
 
-    primary  names of the metrics that the comparison is about, None for those of the policy; they are corrected for
-             each other alone, every other metric for all that are tested (Holm 1979)
+    All tests together call a change real with a chance of at most 5 % where there is none: weighted Holm (1979). Of the
+    5 % the primary metrics share `PRIMARY_SHARE`, all others the rest; where one of the two has no test, the other has
+    it all.
+
+    primary  names of the metrics that the comparison is about, None for those of the policy
     """
 
     def __init__(
@@ -64,17 +67,17 @@ class Significance:
         wanted = dict.fromkeys(PRIMARY if primary is None else primary)
         self.primary = [name for name in wanted if name in self.names]
         self.tests = _tests(pair, current, baseline, {row.name: row for row in rows}, self.names)
-        self._corrected = {**self._holm(self.names), **self._holm(self.primary)}
+        self._corrected = self._holm()
+        self._tested = sum(p is not None for p in self._corrected.values())
 
-    def _holm(self, names: Sequence[str]) -> dict[str, float | None]:
-        known = (self.tests[name].p for name in names)
-        corrected = holm(np.array([math.nan if p is None else p for p in known], dtype=np.float64))
-        return {name: finite(p) for name, p in zip(names, corrected.tolist(), strict=True)}
-
-    def _family(self, name: str) -> int | None:
-        """How many metrics the p of this one is corrected for; None where it has none."""
-        family = self.primary if name in self.primary else self.names
-        return sum(self.tests[one].p is not None for one in family) if self.tests[name].p is not None else None
+    def _holm(self) -> dict[str, float | None]:
+        known = (self.tests[name].p for name in self.names)
+        p = np.array([math.nan if value is None else value for value in known], dtype=np.float64)
+        about = np.array([name in self.primary for name in self.names], dtype=bool)
+        counts = [int(np.count_nonzero(~np.isnan(p[side]))) for side in (about, ~about)]
+        share = PRIMARY_SHARE.value
+        weights = np.where(about, share / counts[0], (1 - share) / counts[1]) if all(counts) else None
+        return {name: finite(one) for name, one in zip(self.names, holm(p, weights).tolist(), strict=True)}
 
     def of(self, name: str, change: float) -> Entry:
         """What a comparison says of a metric that changed by `change`."""
@@ -89,7 +92,7 @@ class Significance:
             "ci95": None if test.low is None or test.high is None else [test.low, test.high],
             "p": test.p,
             "p_corrected": corrected,
-            "tested": self._family(name),
+            "tested": None if corrected is None else self._tested,
             "significant": None if corrected is None else bool(corrected <= ALPHA and same_way),
             "untested": test.untested,
             "primary": name in self.primary,

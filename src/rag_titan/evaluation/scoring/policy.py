@@ -27,6 +27,7 @@ STAGE_WEIGHTS: Mapping[str, Choice] = {
     Stage.AUGMENTATION: Choice(15, "The prompt is all that the model knows of the documents."),
     Stage.GENERATION: Choice(20, "Right evidence is worth nothing when the answer made from it is wrong."),
     Stage.END_TO_END: Choice(15, "What the user gets; its parts are weighed in the stages before it already."),
+    Stage.JUDGE: Choice(10, "Counts only where you give its metrics weights: a judge has an opinion of its own."),
 }
 
 METRIC_WEIGHTS: Mapping[str, Mapping[str, Choice]] = {
@@ -136,6 +137,9 @@ QUALITY_GATES: Mapping[str, Mapping[str, Choice]] = {
 
 PRIMARY: tuple[str, ...] = tuple(f"{stage}.{key}" for stage, gates in QUALITY_GATES.items() for key in gates)
 """The metrics that a comparison is about, "stage.key": those that matter enough for a gate."""
+
+PRIMARY_SHARE = Choice(0.8, "What a comparison is about is seen best; a collapse of anything else is still seen.")
+"""What the primary metrics have of the 5 % of false alarms; all others have the rest, so that together it is 5 %."""
 
 RECHUNKED = Choice(0.5, "Where most chunks are others than before, gold by chunk id means other texts, or none.")
 
