@@ -101,6 +101,28 @@ def test_faithfulness_of_ragchecker() -> None:
         assert row["annotated_claim_support"] == pytest.approx(query["metrics"]["faithfulness"], abs=1e-12)
 
 
+OF_RAGCHECKER = {  # its name: ours, where it is another
+    "precision": "answer_claim_precision",
+    "recall": "answer_claim_recall",
+    "f1": "answer_claim_f1",
+    "context_precision": "context_precision_unranked",
+}
+
+
+def test_every_figure_of_ragchecker_comes_from_the_verdicts() -> None:
+    path = path_of("ragchecker/checking_outputs.json")
+    got = ragchecker.read([path])
+    judge = report_of(got)["judge"]
+    printed = [figures for part in json.loads(path.read_text("utf-8"))["metrics"].values() for figures in part.items()]
+    assert len(printed) == 11
+    for name, figure in printed:
+        assert round(100 * judge["summary"][OF_RAGCHECKER.get(name, name)], 1) == figure
+    assert round(100 * judge["summary"]["context_precision"], 1) == 95.8  # by rank, which RAGChecker does not print
+    for query, row in zip(got.queries, judge["per_query"], strict=True):
+        for name, figure in query["metrics"].items():
+            assert row[OF_RAGCHECKER.get(name, name)] == pytest.approx(figure, abs=1e-12)
+
+
 @pytest.mark.parametrize(
     ("name", "queries", "chunks"),
     [("checking_inputs", 2, 7), ("human_labeled_data", 560, 0), ("baseline_ragchecker", 560, 0)],

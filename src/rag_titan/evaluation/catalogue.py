@@ -8,7 +8,16 @@ from typing import Any
 from rag_titan.errors import SettingsError, UnknownMetricError
 from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric, Stage
-from rag_titan.evaluation.stages import augmentation, chunking, embedding, end_to_end, generation, reranking, retrieval
+from rag_titan.evaluation.stages import (
+    augmentation,
+    chunking,
+    embedding,
+    end_to_end,
+    generation,
+    judged,
+    reranking,
+    retrieval,
+)
 
 Rows = Sequence[Metric]
 
@@ -20,6 +29,7 @@ ROWS: tuple[Metric, ...] = (
     *augmentation.METRICS,
     *generation.METRICS,
     *end_to_end.METRICS,
+    *judged.METRICS,
 )
 
 
@@ -36,11 +46,12 @@ def by_place(rows: Iterable[Metric]) -> dict[tuple[str, str], Metric]:
 
 CATALOGUE: Mapping[tuple[str, str], Metric] = by_place(ROWS)
 FLAT = {str(stage): stage.flat for stage in Stage}
+OPTIONAL = {str(stage) for stage in Stage if stage.optional}
 LABELS = {str(stage): stage.label for stage in Stage}
 
 
 def stage_names(rows: Rows = ROWS) -> list[str]:
-    """The seven stages in pipeline order, then any other stage that the rows name."""
+    """The stages in pipeline order, then any other stage that the rows name."""
     return list(dict.fromkeys([*map(str, Stage), *(str(row.stage) for row in rows)]))
 
 

@@ -245,12 +245,12 @@ class _Run:
         report: dict[str, Any] = {"meta": self._meta(), "warnings": self._warnings()}
         for stage in Stage:
             rows = self.plan.rows.get(stage, ())
-            tally = self.partial.stages.get(stage)
+            tally = self.partial.stages.get(stage, StageTally())
             lists = per_query_vectors if stage is Stage.EMBEDDING else self.partial.rows.get(stage, [])
-            report[stage] = (
-                _stage_part(stage, tally, rows, self._given(), lists if self.keep_rows else None)
-                if rows and tally is not None and tally.present else None
-            )  # fmt: skip
+            if rows and tally.present:
+                report[stage] = _stage_part(stage, tally, rows, self._given(), lists if self.keep_rows else None)
+            elif not stage.optional:
+                report[stage] = None
         self._add_cutoffs(report)
         if self.keep_rows:
             report["queries"] = self.partial.verdicts
@@ -352,6 +352,7 @@ class _Run:
                 "vectors": 0 if self.vectors is None else len(self.vectors.ids),
             },
             "skipped": self._skipped(),
+            **({"judges": dict(sorted(self.partial.judges.items()))} if self.partial.judges else {}),
             "per_query": None if self.writer is None else str(self.writer.path),
             "created_at": _now(),
         }

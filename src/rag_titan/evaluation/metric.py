@@ -20,7 +20,8 @@ from rag_titan.evaluation.measures.sums import Moments
 
 
 class Stage(StrEnum):
-    """The stages of a RAG system, in pipeline order; `.label` is the name that a report shows."""
+    """The stages of a RAG system, in pipeline order, and what a judge said of the whole; `.label` is the name that a
+    report shows."""
 
     label: str
 
@@ -31,6 +32,7 @@ class Stage(StrEnum):
     AUGMENTATION = "augmentation", "Answer context"
     GENERATION = "generation", "Answer quality"
     END_TO_END = "end_to_end", "User experience"
+    JUDGE = "judge", "Judge's verdicts"
 
     def __new__(cls, value: str, label: str) -> Stage:
         member = str.__new__(cls, value)
@@ -42,6 +44,11 @@ class Stage(StrEnum):
     def flat(self) -> bool:
         """True where the report keeps the values directly in the stage, without a `summary`."""
         return self in (Stage.CHUNKING, Stage.EMBEDDING, Stage.END_TO_END)
+
+    @property
+    def optional(self) -> bool:
+        """True where the report has the stage only when the data hold something for it."""
+        return self is Stage.JUDGE
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.redaction import Redaction
 from rag_titan.evaluation.data.tables import QueryTable, Settings
+from rag_titan.evaluation.data.verdicts import judges_of, tell_unjudged
 from rag_titan.evaluation.diagnosis.correctness import F1_ENOUGH, Correctness
 from rag_titan.evaluation.diagnosis.explorer import ExplorerRows
 from rag_titan.evaluation.diagnosis.funnel import Funnel
@@ -31,7 +32,7 @@ from rag_titan.evaluation.diagnosis.reasons import reasons
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.slices import SliceTallies
-from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, reranking, retrieval
+from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, judged, reranking, retrieval
 from rag_titan.evaluation.stages.stage import StageTally, Values, measure, per_query_rows
 
 Rows = tuple[Metric, ...]
@@ -56,6 +57,7 @@ QUERY_STAGES: Mapping[Stage, QueryStage] = {
     Stage.AUGMENTATION: QueryStage(augmentation.PRESENT, augmentation.AugmentationInputs),
     Stage.GENERATION: QueryStage(generation.PRESENT, generation.GenerationInputs),
     Stage.END_TO_END: QueryStage(end_to_end.PRESENT, end_to_end.EndToEndInputs),
+    Stage.JUDGE: QueryStage(judged.PRESENT, judged.JudgedInputs),
 }
 
 
@@ -100,6 +102,7 @@ class Partial:
     beside          fingerprint of the gold chunk ids that stand beside quotes or pages
     slices          tallies of the query metrics by the values of tags
     explorer        what the explorer shows of the questions
+    judges          {who judged: on how many questions}
     """
 
     queries: int = 0
@@ -117,6 +120,7 @@ class Partial:
     beside: Fingerprint = field(default_factory=Fingerprint)
     slices: SliceTallies = field(default_factory=SliceTallies)
     explorer: ExplorerRows = field(default_factory=ExplorerRows)
+    judges: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Partial) -> None:
         """Take in what another batch contributes."""
@@ -135,6 +139,7 @@ class Partial:
         self.beside = self.beside.merge(other.beside)
         self.slices = self.slices.merge(other.slices)
         self.explorer = self.explorer.merge(other.explorer)
+        self.judges.update(other.judges)
 
 
 def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -> None:
@@ -188,6 +193,9 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         partial.slices = SliceTallies.of(verdicts, measured, plan.rows, present, plan.by)
     if plan.explorer:
         partial.explorer = ExplorerRows.of(verdicts, measured, plan.rows, plan.explorer)
+    if table.given("verdicts").any():
+        partial.judges = judges_of(table.column("verdicts"))
+        tell_unjudged(table.column("verdicts"), table.ids, partial.notices)
     _count_given(partial, table, plan)
     _count_gold(partial, table, plan)
     partial.asked = query_fingerprint(table.ids, table.column("question"))

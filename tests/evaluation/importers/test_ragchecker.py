@@ -53,8 +53,14 @@ def test_a_result(tmp_path: Path) -> None:
                 {"text": "pool opens at seven", "supported": True},
                 {"text": "pool closes at nine", "supported": False},
             ],
-            "retrieved2response": [[E, N], [N, C]],
             "context_ids": ["000", "001"],
+            "verdicts": {
+                "answer_claims": [
+                    {"text": "pool opens at seven", "chunks": {"000": "supported", "001": "not_supported"}},
+                    {"text": "pool closes at nine", "chunks": {"000": "not_supported", "001": "contradicted"}},
+                ],
+                "judge": "RAGChecker",
+            },
         }
     ]
     assert [chunk["text"] for chunk in got.chunks or ()] == ["The pool opens at seven.", "It has a slide."]
@@ -70,7 +76,8 @@ def test_claim_support_is_faithfulness(tmp_path: Path) -> None:
 def test_what_is_not_given_is_not_there(tmp_path: Path) -> None:
     row = result(retrieved_context=None, response_claims=None, gt_answer=None)
     got = imported(tmp_path, [row])
-    assert got.queries[0].keys() == {"id", "question", "answer", "retrieved2response"}
+    assert got.queries[0].keys() == {"id", "question", "answer"}
+    assert got.notices.texts() == ["verdicts do not fit the claims, and were left out: query 1."]
     assert got.chunks is None
 
 
@@ -85,13 +92,24 @@ def test_document_ids_that_start_again_with_each_query(tmp_path: Path) -> None:
     assert [query["retrieved_ids"] for query in got.queries] == [["1/000", "1/001"], ["2/000"]]
 
 
+def test_verdicts_by_both_answers_and_by_the_texts(tmp_path: Path) -> None:
+    row = result(
+        answer2response=[E, C], gt_answer_claims=["opens at seven", "has a slide"], response2answer=[E, N],
+        retrieved2answer=[[E, N], [N, N]],
+    )  # fmt: skip
+    verdicts = imported(tmp_path, [row]).queries[0]["verdicts"]
+    assert [claim["reference"] for claim in verdicts["answer_claims"]] == ["supported", "contradicted"]
+    assert verdicts["reference_claims"] == [
+        {"text": "opens at seven", "answer": "supported", "chunks": {"000": "supported", "001": "not_supported"}},
+        {"text": "has a slide", "answer": "not_supported", "chunks": {"000": "not_supported", "001": "not_supported"}},
+    ]
+
+
 @pytest.mark.parametrize("verdicts", [[[E, N]], [["entailed"], [E]]])
 def test_verdicts_that_do_not_fit(tmp_path: Path, verdicts: list[list[str]]) -> None:
     got = imported(tmp_path, [result(retrieved2response=verdicts)])
     assert "verified_claims" not in got.queries[0]
-    assert got.notices.texts() == [
-        "verdicts do not fit the claims of the answer, so there are no `verified_claims`: query 1."
-    ]
+    assert got.notices.texts() == ["verdicts do not fit the claims, and were left out: query 1."]
 
 
 def test_a_bad_record_costs_no_other(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT, UNSET, Meta, Struct
 from msgspec.structs import fields
@@ -125,6 +125,8 @@ def _cleaner(annotation: Any, meta: Meta | None = None) -> Clean:
         return _mapping_of(_cleaner(args[1]), ids=get_origin(args[0]) is Annotated)
     if origin is tuple:
         return _tuple_of([_cleaner(arg) for arg in args])
+    if origin is Literal:
+        return _one_of(args)
     if annotation is Any:
         return clean_anything
     if isinstance(annotation, type) and issubclass(annotation, Struct):
@@ -180,6 +182,15 @@ def clean_id(value: Any, place: Place) -> str:
         raise place.error("must be an id (text or whole number), got an empty text. Remove it, or write the id.")
     end = " Remove it." if value is None else " Write it as text." if kind in (int, float) else ""
     raise place.error(f"must be an id (text or whole number), got {shown(value)}.{end}")
+
+
+def _one_of(words: tuple[str, ...]) -> Clean:
+    def clean(value: Any, place: Place) -> str:
+        if value not in words:
+            raise place.error(f"must be one of {', '.join(words)}, got {shown(plain(value))}.")
+        return str(value)
+
+    return clean
 
 
 def _as_float(value: Any, place: Place, rule: str = "a number") -> float:
@@ -355,4 +366,4 @@ def _kind(annotation: Any) -> Any:
     base = get_origin(base) or base
     if isinstance(base, type) and issubclass(base, Struct):
         return dict
-    return list if base is tuple else base
+    return {tuple: list, Literal: str}.get(base, base)

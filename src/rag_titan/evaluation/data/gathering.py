@@ -18,7 +18,9 @@ from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 
 BATCH = 4096  # queries that are computed at once: large enough for the arrays
 HOT = 256  # queries that are read at once: small enough for the processor's cache
-_WHOLE = ("reranked_ids", "reranked_texts", "retrieved_texts", "expected_evidence")  # these ask for more than K ids
+_WHOLE = (  # these ask for more than K ids
+    "reranked_ids", "reranked_texts", "retrieved_texts", "expected_evidence", "verdicts",
+)  # fmt: skip
 
 
 def gathered(queries: QuerySource, corpus: Corpus, settings: Settings, slim: bool) -> Iterator[QueryTable]:

@@ -7,7 +7,7 @@ whole numbers become text in `cleaning.py`, which takes over every record that t
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -60,6 +60,47 @@ class Claim(Struct, omit_defaults=True, gc=False, kw_only=True):
     text: Annotated[str | None, Meta(description="the statement")] = None
 
 
+Verdict = Literal["supported", "contradicted", "not_supported"]
+
+
+class JudgedClaim(Struct, omit_defaults=True, gc=False, kw_only=True):
+    """One statement, and what a judge or a person says of it: who bears it out, and who does not."""
+
+    text: Annotated[str | None, Meta(description="the statement")] = None
+    context: Annotated[Verdict | None, Meta(description="by the whole context that the generator was given")] = None
+    chunks: Annotated[dict[Id, Verdict] | None, Meta(description="by single retrieved chunks: {chunk_id: verdict}")] = (
+        None
+    )
+    reference: Annotated[Verdict | None, Meta(description="a statement of the answer: by the reference answer")] = None
+    answer: Annotated[Verdict | None, Meta(description="a statement of the reference answer: by the answer")] = None
+    evidence: Annotated[str | None, Meta(description="the words that the verdict stands on")] = None
+    by: Annotated[str | None, Meta(description="who settled it: judge, rule or a person's name")] = None
+
+
+class Verdicts(Struct, omit_defaults=True, gc=False, kw_only=True):
+    """What a judge, or a person, said of one question. Scores are computed from it; no model is asked for them."""
+
+    answer_claims: Annotated[list[JudgedClaim] | None, Meta(description="the statements of the answer")] = None
+    reference_claims: Annotated[list[JudgedClaim] | None, Meta(description="the statements of the reference")] = None
+    useful_chunks: Annotated[
+        dict[Id, bool] | None, Meta(description="{chunk_id: does it help to arrive at the reference answer?}")
+    ] = None
+    chunk_relevance: Annotated[
+        dict[Id, Annotated[float, Meta(ge=0)]] | None,
+        Meta(description="{chunk_id: 0 no, 1 partly, 2 wholly relevant to the question}"),
+    ] = None
+    question_similarities: Annotated[
+        list[Grade] | None, Meta(description="cosine of the question to each that the answer would answer")
+    ] = None
+    noncommittal: Annotated[bool | None, Meta(description="the answer evades the question")] = None
+    judge: Annotated[
+        str | None, Meta(description="who judged: the model, and the hash of its prompts and settings")
+    ] = None
+    unjudged: Annotated[
+        dict[str, str] | None, Meta(description="{metric: why there is no verdict}: a failure, or nothing to judge")
+    ] = None
+
+
 class Query(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw_only=True):
     """One question: gold labels, and what each part of the system logged."""
 
@@ -89,6 +130,7 @@ class Query(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw
     citations: Annotated[Ids | None, Meta(description="cited source ids")] = None
     expected_citations: Annotated[Ids | None, Meta(description="source ids that should be cited")] = None
     verified_claims: Annotated[list[Claim] | None, Meta(description="your labels of the answer's statements")] = None
+    verdicts: Annotated[Verdicts | None, Meta(description="what a judge said; `rag-titan judge` writes it")] = None
     answerable: Annotated[bool | None, Meta(description="can the question be answered from the documents")] = None
     abstained: Annotated[bool | None, Meta(description="did the system refuse")] = None
     task_success: Annotated[bool | None, Meta(description="your verdict on the answer")] = None

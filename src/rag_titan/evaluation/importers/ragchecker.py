@@ -20,14 +20,16 @@ from rag_titan.evaluation.importers.imported import Imported, Record
 from rag_titan.evaluation.importers.parsing import TWICE, items_of, json_value, readable
 from rag_titan.evaluation.importers.passages import Passage, Passages
 
-VERDICTS = ("Entailment", "Neutral", "Contradiction")
+VERDICTS = {"Entailment": "supported", "Neutral": "not_supported", "Contradiction": "contradicted"}
+ENTAILED = "Entailment"
 LABELS = ("correctness_label", "completeness_label", "overall_label")
 
-_NO_VERDICTS = "verdicts do not fit the claims of the answer, so there are no `verified_claims`: query {ids}."
+_NO_VERDICTS = "verdicts do not fit the claims, and were left out: query {ids}."
 _FIGURES = "the run's own figures are in no record: {ids}."
 _PAIRS = "answers that several people compared stand once, with all their labels in `comparisons`: {ids}."
 
 Claims = list[str | list[str]]
+Sources = list[str]  # ids of the retrieved texts
 
 
 class Retrieved(Struct, kw_only=True):
@@ -81,24 +83,27 @@ def read(sources: Sequence[Path]) -> Imported:
     """The questions of RAGChecker's files.
 
     `retrieved_context` becomes `retrieved_ids` and `context_ids`: RAGChecker takes it for what the generator was given.
-    Its document ids are kept where each stands for one text; else the id of the query is put before them. Its other
-    verdicts and figures stay in the records under their own names. Of a pair of answers each is a query of its own,
-    with the model in `tags`.
+    Its document ids are kept where each stands for one text; else the id of the query is put before them. Its verdicts
+    become `verdicts`; its figures stay in the records under their own names. Of a pair of answers each is a query of
+    its own, with the model in `tags`.
 
     Raises DatasetError for what is neither of the two kinds of file.
     """
     notices = Notices()
     queries: dict[str, Record] = {}
     passages = Passages()
+    judged: dict[str, Result] = {}
     for path in sources:
         value = json_value(path, notices)
         if isinstance(value, list) and any(isinstance(row, dict) and "model1" in row for row in value):
             _pairs(value, path.name, queries, notices)
         else:
-            _results(value, path.name, queries, passages, notices)
+            _results(value, path.name, queries, judged, passages, notices)
     for name, query in queries.items():
         if "retrieved_ids" in query:
             query["retrieved_ids"] = query["context_ids"] = passages.ids(name)
+        if verdicts := _verdicts(judged.get(name), query.get("retrieved_ids") or []):
+            query["verdicts"] = {**verdicts, "judge": "RAGChecker"}
     passages.tell(notices)
     return Imported(list(queries.values()), passages.chunks() or None, notices=notices)
 
@@ -106,7 +111,14 @@ def read(sources: Sequence[Path]) -> Imported:
 # --- answers with verdicts ------------------------------------------------------------------------
 
 
-def _results(value: Any, name: str, queries: dict[str, Record], passages: Passages, notices: Notices) -> None:
+def _results(
+    value: Any,
+    name: str,
+    queries: dict[str, Record],
+    judged: dict[str, Result],
+    passages: Passages,
+    notices: Notices,
+) -> None:
     rows = value
     if isinstance(value, dict):
         if "results" not in value:
@@ -118,7 +130,8 @@ def _results(value: Any, name: str, queries: dict[str, Record], passages: Passag
         if row.query_id in queries:
             notices.add(TWICE, [row.query_id])
             continue
-        queries[row.query_id] = _query(row, notices)
+        row = _checked(row, notices)
+        queries[row.query_id], judged[row.query_id] = _query(row), row
         if row.retrieved_context is not None:
             passages.add(row.query_id, [Passage(doc.doc_id, doc.text) for doc in row.retrieved_context])
 
@@ -130,35 +143,74 @@ def _figures(metrics: Any) -> Iterator[str]:
             yield f"{part}.{key} {value}"
 
 
-def _query(row: Result, notices: Notices) -> Record:
+def _checked(row: Result, notices: Notices) -> Result:
+    """The result without the verdicts that do not fit: one for each claim, or for each retrieved text of it."""
+    for name, claims in (
+        ("answer2response", row.response_claims),
+        ("response2answer", row.gt_answer_claims),
+        ("retrieved2response", row.response_claims),
+        ("retrieved2answer", row.gt_answer_claims),
+    ):
+        verdicts = getattr(row, name)
+        if verdicts is not None and not _fits(verdicts, claims):
+            notices.add(_NO_VERDICTS, [row.query_id])
+            setattr(row, name, None)
+    return row
+
+
+def _fits(verdicts: list[Any], claims: Claims | None) -> bool:
+    words = [word for some in verdicts for word in ([some] if isinstance(some, str) else some)]
+    return claims is not None and len(claims) == len(verdicts) and all(word in VERDICTS for word in words)
+
+
+def _query(row: Result) -> Record:
     given = {
         "question": row.query,
         "expected_answer": row.gt_answer,
         "answer": row.response,
         "retrieved_ids": None if row.retrieved_context is None else [],
-        "verified_claims": _claims(row, notices),
-        "gt_answer_claims": row.gt_answer_claims,
-        "answer2response": row.answer2response,
-        "response2answer": row.response2answer,
-        "retrieved2response": row.retrieved2response,
-        "retrieved2answer": row.retrieved2answer,
+        "verified_claims": _claims(row),
         "metrics": row.metrics,
     }
     return {"id": row.query_id, **{key: value for key, value in given.items() if value is not None}}
 
 
-def _claims(row: Result, notices: Notices) -> list[Record] | None:
+def _claims(row: Result) -> list[Record] | None:
     claims, verdicts = row.response_claims, row.retrieved2response
     if claims is None or verdicts is None:
         return None
-    known = all(verdict in VERDICTS for some in verdicts for verdict in some)
-    if len(claims) != len(verdicts) or not known:
-        notices.add(_NO_VERDICTS, [row.query_id])
+    return [{"text": _text(claim), "supported": ENTAILED in some} for claim, some in zip(claims, verdicts, strict=True)]
+
+
+def _verdicts(row: Result | None, sources: Sources) -> Record:
+    """The statements of both answers, each with what the other answer and the retrieved texts say of it."""
+    if row is None:
+        return {}
+    lists = {
+        "answer_claims": _judged(
+            row.response_claims, "reference", row.answer2response, row.retrieved2response, sources
+        ),
+        "reference_claims": _judged(row.gt_answer_claims, "answer", row.response2answer, row.retrieved2answer, sources),
+    }
+    return {name: claims for name, claims in lists.items() if claims is not None}
+
+
+def _judged(
+    claims: Claims | None, other: str, by_other: list[str] | None, by_texts: list[list[str]] | None, sources: Sources
+) -> list[Record] | None:
+    if claims is None or (by_other is None and by_texts is None):
         return None
-    return [
-        {"text": claim if isinstance(claim, str) else " ".join(claim), "supported": VERDICTS[0] in some}
-        for claim, some in zip(claims, verdicts, strict=True)
-    ]
+    judged: list[Record] = [{"text": _text(claim)} for claim in claims]
+    for claim, verdict in zip(judged, by_other or (), strict=False):
+        claim[other] = VERDICTS[verdict]
+    for claim, some in zip(judged, by_texts or (), strict=False):
+        if len(some) == len(sources):
+            claim["chunks"] = {source: VERDICTS[verdict] for source, verdict in zip(sources, some, strict=True)}
+    return judged
+
+
+def _text(claim: str | list[str]) -> str:
+    return claim if isinstance(claim, str) else " ".join(claim)
 
 
 # --- pairs of answers -----------------------------------------------------------------------------

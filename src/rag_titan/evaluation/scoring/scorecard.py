@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_titan.errors import SettingsError, UnknownMetricError
-from rag_titan.evaluation.catalogue import ROWS, Rows, known_metric, known_stage, label_of, stage_names, value_of
+from rag_titan.evaluation.catalogue import (
+    OPTIONAL,
+    ROWS,
+    Rows,
+    known_metric,
+    known_stage,
+    label_of,
+    stage_names,
+    value_of,
+)
 from rag_titan.evaluation.limits import number
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.scoring.gates import FAIL, Limits, gates_of
@@ -154,7 +163,8 @@ class ScoreAggregator:
 
     def aggregate(self, report: Mapping[str, Any]) -> Card:
         """{"overall", "stages", "gates"} of a report (DESIGN §2); every score is from 0 to 100, or None."""
-        stages = {stage: self._stage(report, stage) for stage in self.stages}
+        shown = [stage for stage in self.stages if stage not in OPTIONAL or report.get(stage) is not None]
+        stages = {stage: self._stage(report, stage) for stage in shown}
         gates = [gate.judge(report) for gate in self.gates]
         score, coverage = overall(StageRow(s["weight"], s["coverage"], s["score"]) for s in stages.values())
         self._add_points(stages)
