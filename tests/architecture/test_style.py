@@ -18,6 +18,10 @@ ASKS_AN_APP = {  # what the user names, when the user asks for it
     "rag_titan.evaluation.preparation.collect_http": ("httpx", "socket"),
     "rag_titan.evaluation.preparation.asking": ("asyncio",),
     "rag_titan.models.transport": ("httpx",),
+    "rag_titan.loadtest.driver": ("asyncio",),
+    "rag_titan.loadtest.functions": ("asyncio",),
+    "rag_titan.loadtest.http": ("asyncio", "httpx"),
+    "rag_titan.loadtest.run": ("asyncio",),
 }
 
 
