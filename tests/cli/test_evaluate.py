@@ -158,9 +158,39 @@ def test_the_baseline_is_not_overwritten(run: Run, write: Write, baseline: Path)
 
 
 def test_a_first_run_says_that_there_is_no_baseline_yet(run: Run, write: Write) -> None:
-    done = run("evaluate", "--input", write(dataset()), "--baseline", "none.json", "--fail-on-regression")
-    assert "Baseline: none.json does not exist yet, so nothing was compared" in done.lines
+    said = "none.json does not exist yet, so nothing was compared"
+    asked = ("--html", "report.html", "--junit", "junit.xml", "--github", "--fail-on-regression")
+    done = run("evaluate", "--input", write(dataset()), "--baseline", "none.json", *asked)
+    assert f"Baseline: {said}" in done.lines
     assert done.code == 0
+    assert json.loads(Path("report.json").read_text())["meta"]["baseline"] == {"path": "none.json", "found": False}
+    for name in ("report.md", "report.html"):
+        assert f"No baseline: {said}" in Path(name).read_text(), name
+    assert f'<skipped message="No baseline: {said}"' in Path("junit.xml").read_text()
+    assert f"::warning title=No baseline::{said}" in done.err
+
+
+@pytest.mark.parametrize("place", ["option", "config"])
+def test_a_baseline_that_is_required_and_not_there_is_an_error_after_the_reports(
+    run: Run, write: Write, place: str
+) -> None:
+    if place == "config":
+        write("require_baseline = true\n", "rag-titan.toml")
+    path, option = write(dataset()), ["--require-baseline"] if place == "option" else []
+    done = run("evaluate", "--input", path, "--baseline", "none.json", "--junit", "junit.xml", "--github", *option)
+    assert done.code == 2
+    text = "none.json does not exist yet, so nothing was compared, and one is required"
+    assert f'<error message="{text}" type="rules"' in Path("junit.xml").read_text()
+    assert f"::error title=No baseline::{text}" in done.err
+    printed = run("evaluate", "--input", path, "--baseline", "none.json", "--format", "json", *option)
+    result = json.loads(printed.out)
+    assert (result["exit_code"], result["baseline"]["found"], result["failing"][0]["rule"]) == (2, False, "baseline")
+    run("evaluate", "--input", path, "--output", "base.json")
+    assert run("evaluate", "--input", path, "--baseline", "base.json", *option).code == 0
+    assert json.loads(Path("report.json").read_text())["meta"]["baseline"] == {"path": "base.json", "found": True}
+    alone = run("evaluate", "--input", path, *option)
+    assert alone.code == (2 if option else 0)
+    assert ("--require-baseline: must have the name of a baseline" in alone.err) is bool(option)
 
 
 def test_a_failed_gate_fails_the_run_when_asked_to(run: Run, write: Write) -> None:

@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rag_titan.errors import SettingsError
 from rag_titan.evaluation import RAGEvaluator
-from rag_titan.integrations.pytest_plugin import assert_gates
+from rag_titan.integrations.pytest_plugin import Evaluation, assert_gates
 
 pytest_plugins = ["pytester"]
 
@@ -94,8 +96,25 @@ def test_a_hostile_question_stays_on_its_line() -> None:
     assert not [line for line in said.splitlines() if line.strip().startswith("::")]
 
 
+def test_a_baseline_that_is_not_there_is_a_warning_or_a_failure(tmp_path: Path) -> None:
+    report, missing = RAGEvaluator(k=3).evaluate(**run_of(5, set())), tmp_path / "none.json"
+    with pytest.warns(pytest.PytestWarning, match=r"none\.json does not exist yet, so nothing was compared"):
+        assert_gates(report, missing)
+    for against in (missing, None):
+        with pytest.raises(AssertionError, match="does not exist yet, so nothing was compared, and one is required"):
+            assert_gates(report, against, require_baseline=True)
+    assert_gates(report, report, require_baseline=True)
+
+
+def test_the_config_file_requires_a_baseline_of_the_fixture(tmp_path: Path) -> None:
+    (tmp_path / "rag-titan.toml").write_text("require_baseline = true\n")
+    with pytest.raises(SettingsError, match="must be there, as the config file has require_baseline"):
+        _ = Evaluation(tmp_path, baseline=tmp_path / "none.json").baseline
+
+
 TEST = """
-from rag_titan.integrations.pytest_plugin import assert_gates
+from rag_titan.errors import SettingsError
+from rag_titan.integrations.pytest_plugin import Evaluation, assert_gates
 
 def test_run(rag_titan):
     report = rag_titan("data.json", k=3)
@@ -126,7 +145,8 @@ def test_the_ini_file_names_the_baseline_and_the_config_file_is_read(pytester: p
         from rag_titan.integrations.pytest_plugin import assert_gates
 
         def test_run(rag_titan):
-            assert rag_titan.baseline is None
+            with pytest.warns(pytest.PytestWarning, match="not-there.json does not exist yet, so nothing was compared"):
+                assert rag_titan.baseline is None
             report = rag_titan({"queries": [{"id": "q", "expected_chunk_ids": ["c"], "retrieved_ids": ["c"]}]})
             assert report["meta"]["k"] == 2
             assert rag_titan("data.json", per_query=None)["meta"]["counts"]["queries"] == 5

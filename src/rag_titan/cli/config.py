@@ -34,6 +34,7 @@ class Config:
     by              the tags that the results are sliced by
     primary         the metrics that a change is judged by, "key" or "stage.key"; None: those of the usual gates
     tolerance       from which change on a metric counts as worse
+    require_baseline  a baseline that is named and is not there makes the run fail
     require_significant  only a change that is more than noise fails the run, and with a baseline it does
     """
 
@@ -54,6 +55,7 @@ class Config:
     primary: tuple[str, ...] | None = None
     tolerance: float | None = None
     require_significant: bool | None = None
+    require_baseline: bool | None = None
 
 
 def read_config(path: Path | None, folder: Path) -> Config:
@@ -218,6 +220,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "primary": _listed(_text),
     "tolerance": tolerance,
     "require_significant": _switch,
+    "require_baseline": _switch,
 }
 _SECTIONS = ("weights", "targets", "gates", "thresholds", "columns")
 _OF_THE_PIPELINE = "pipeline"  # its settings, which index, ask and compare read in the same file

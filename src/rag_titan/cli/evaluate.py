@@ -35,7 +35,8 @@ def evaluate(
     html: option.Html = None, redact: option.Redact = False, form: option.Printed = Form.TEXT,
     baseline: option.Baseline = None, junit: option.Junit = None, junit_per_query: option.JunitPerQuery = False,
     github: option.GitHub = False, fail_on_regression: option.OnRegression = False,
-    require_significant: option.Significant = False, tolerance: option.Tolerance = None,
+    require_baseline: option.NeedsBaseline = False, require_significant: option.Significant = False,
+    tolerance: option.Tolerance = None,
     fail_on_gate: option.OnGate = False, require: option.Require = None, max_error_rate: option.MaxErrors = None,
 ) -> None:  # fmt: skip
     """Score a logged RAG run: save report.json and report.md, and say where it failed.
@@ -49,14 +50,14 @@ def evaluate(
     read = read_config(config, Path())
     chosen = merged(
         read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,
-        tolerance=tolerance, require_significant=require_significant or None,
+        tolerance=tolerance, require_significant=require_significant or None, require_baseline=require_baseline or None,
     )  # fmt: skip
     rules = Rules(
         fail_on_regression, fail_on_gate, chosen.gates, chosen.required, chosen.max_error_rate,
-        bool(chosen.require_significant),
+        bool(chosen.require_significant), bool(chosen.require_baseline),
     )  # fmt: skip
     evaluator = evaluator_of(read, chosen, explorer=html is not None, redact=redact)
-    _check_rules(rules, baseline, asked=require_significant)
+    _check_rules(rules, baseline, asked=require_significant, needed=require_baseline)
     data = _Data(input, chunks, documents, columns_of(read), skip_bad_records, processes)
     report = data.scored(evaluator, outputs.per_query)
     outcome = _saved(outputs, evaluator, Outcome(report, outputs.files, rules, baseline), before, chosen)
@@ -114,12 +115,14 @@ def _about(input: str, columns: Columns | None) -> Columns | None:
     return None if Path(input).is_dir() else columns
 
 
-def _check_rules(rules: Rules, baseline: Path | None, asked: bool) -> None:
+def _check_rules(rules: Rules, baseline: Path | None, asked: bool, needed: bool) -> None:
     """A rule that was asked for on the command line must have something to judge."""
     if baseline is not None:
         return
     if rules.on_regression:
         raise SettingsError("--fail-on-regression: must have a baseline, got none. Add --baseline FILE.")
+    if needed:
+        raise SettingsError("--require-baseline: must have the name of a baseline, got none. Add --baseline FILE.")
     if asked and not (rules.on_gate or rules.gates):
         rule = "must have a baseline, or gates that fail the run, got none"
         raise SettingsError(f"--require-significant: {rule}. Add --baseline FILE or --fail-on-gate.")
@@ -149,14 +152,24 @@ def _saved(
 
     manager, report = ReportManager(rows=evaluator.rows), dict(outcome.report)
     explorer = report.pop("explorer", None)  # for the page alone, which holds what a reader looks up
-    comparison = None if before is None else _compared(manager, report, before, chosen)
+    if outcome.baseline is not None:
+        named = {"path": str(outcome.baseline), "found": before is not None}
+        report["meta"] = {**report["meta"], "baseline": named}
+    comparison = _compared(manager, report, outcome.baseline, before, chosen)
     outcome = replace(outcome, report=report, comparison=comparison)
     failing, verdict = outcome.failing, outcome.verdict
     outputs.save(manager, report, comparison, explorer=explorer, failing=failing, verdict=verdict)
     return outcome
 
 
-def _compared(manager: ReportManager, report: Report, before: Report, chosen: Config) -> Report:
+def _compared(
+    manager: ReportManager, report: Report, baseline: Path | None, before: Report | None, chosen: Config
+) -> Report | None:
+    """How the run compares; with a baseline that is not there yet, that it does not."""
+    from rag_titan.evaluation.reports.first_run import no_baseline
+
+    if before is None:
+        return None if baseline is None else no_baseline(baseline)
     options: dict[str, Any] = {} if chosen.tolerance is None else {"tolerance": chosen.tolerance}
     return manager.compare(report, before, primary=chosen.primary, **options)
 

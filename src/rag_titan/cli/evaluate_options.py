@@ -126,6 +126,14 @@ Baseline = Annotated[
 OnRegression = Annotated[
     bool, typer.Option("--fail-on-regression", rich_help_panel=FAIL, help="If a metric got worse than the baseline.")
 ]
+NeedsBaseline = Annotated[
+    bool,
+    typer.Option(
+        "--require-baseline",
+        rich_help_panel=FAIL,
+        help="If the file of --baseline is not there (exit code 2), instead of taking this for a first run.",
+    ),
+]
 Significant = Annotated[
     bool,
     typer.Option(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.cli.config import Limits
+from rag_titan.evaluation.reports.first_run import is_missing
 
 FINE, FAILED, UNUSABLE, UNMEASURED = 0, 1, 2, 3
 NAMED = 3  # ids and warnings that are printed
@@ -30,6 +31,7 @@ class Rules:
 
     gates     the gates of the config file; the others fail only with `on_gate`
     required  metrics, "key" or "stage.key", that must be measured
+    baseline  a baseline that is not there makes the run one that cannot be judged
     significant  a regression fails the run, and only if it is more than noise; a gate that fails it then does so only
                  if its whole interval breaks the limit
     """
@@ -40,6 +42,7 @@ class Rules:
     required: Sequence[str] = ()
     max_error_rate: float | None = None
     significant: bool = False
+    baseline: bool = False
 
     @property
     def given(self) -> bool:
@@ -74,7 +77,7 @@ class Outcome:
         """0 fine, 1 failed, 2 not comparable, 3 nothing could be measured (DESIGN §3)."""
         if not self.measured:
             return UNMEASURED
-        if self.comparison is not None and not self.comparison["comparable"]:
+        if self.not_comparable or self.lacks_baseline:
             return UNUSABLE
         return FAILED if self.failures else FINE
 
@@ -119,6 +122,8 @@ class Outcome:
             return _verdict(False, "nothing could be measured")
         if self.not_comparable:
             return _verdict(False, f"it cannot be compared with the baseline ({self.not_comparable})")
+        if self.lacks_baseline:
+            return _verdict(False, f"a baseline is required ({self.first_run})")
         if not self.rules.given:
             return None
         failures = self._failures(names=NAMED)
@@ -140,8 +145,8 @@ class Outcome:
     def failing(self) -> list[dict[str, str]]:
         """[{"rule", "name", "text"}], one entry for each regression, gate, ... that fails the run.
 
-        rule  "regression", "vanished", "gate", "required", "error_rate"; "measured" and "comparable" where the run
-              cannot be judged at all
+        rule  "regression", "vanished", "gate", "required", "error_rate"; "measured", "comparable" and "baseline" where
+              the run cannot be judged at all
         name  the metric as "stage.key", or the rule again
         """
         from rag_titan.evaluation.reports.findings import change_lines, gate_lines
@@ -154,6 +159,7 @@ class Outcome:
         return [
             *texts("measured", [] if self.measured else [("measured", NOTHING_MEASURED)]),
             *texts("comparable", [("comparable", self.not_comparable)] if self.not_comparable else []),
+            *texts("baseline", [("baseline", f"{self.first_run}, and one is required")] if self.lacks_baseline else []),
             *texts("regression", ((e["metric"], "; ".join(change_lines(e))) for e in worse)),
             *texts(
                 "vanished", ((e["metric"], f"{e['metric']} is no longer measured ({e['reason']})") for e in vanished)
@@ -167,7 +173,17 @@ class Outcome:
     def not_comparable(self) -> str | None:
         """Why there is no comparison although there is a baseline."""
         found = self.comparison
-        return None if found is None or found["comparable"] else str(found["reason"])
+        return None if found is None or found["comparable"] or self.first_run else str(found["reason"])
+
+    @property
+    def first_run(self) -> str | None:
+        """That the baseline is not there, where it is not."""
+        return str(self.comparison["reason"]) if self.comparison and is_missing(self.comparison) else None
+
+    @property
+    def lacks_baseline(self) -> bool:
+        """True where a baseline must be there, and is not."""
+        return self.rules.baseline and self.first_run is not None
 
     @property
     def counted(self) -> list[Mapping[str, Any]]:
@@ -268,7 +284,7 @@ class Outcome:
     def _compared(self) -> dict[str, Any] | None:
         if self.baseline is None:
             return None
-        facts: dict[str, Any] = {"path": str(self.baseline), "found": self.comparison is not None}
+        facts: dict[str, Any] = {"path": str(self.baseline), "found": not is_missing(self.comparison)}
         return {**facts, **(self.comparison or {})}
 
     def json(self) -> str:

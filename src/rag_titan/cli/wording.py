@@ -77,8 +77,8 @@ class Wording:
         path, comparison = self.outcome.baseline, self.outcome.comparison
         if path is None:
             return
-        if comparison is None:
-            yield f"Baseline: {escaped(path)} does not exist yet, so nothing was compared"
+        if comparison is None or self.outcome.first_run:
+            yield f"Baseline: {escaped(self.outcome.first_run or path)}"
             return
         if not comparison["comparable"]:
             yield f"Not comparable: {escaped(comparison['reason'])}"

@@ -15,6 +15,7 @@ from rag_titan.evaluation.reports.cells import cell, line, shown, table
 from rag_titan.evaluation.reports.evidence import failed_count, fix_first, place_text
 from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import change_lines, gate_lines, verdict_text
+from rag_titan.evaluation.reports.first_run import is_missing, refusal_text
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 Report = Mapping[str, Any]
@@ -33,6 +34,7 @@ _TITLES = {
     "error_rate": "Too many errors",
     "measured": "Nothing measured",
     "comparable": "Not comparable",
+    "baseline": "No baseline",
 }
 
 
@@ -66,6 +68,8 @@ def _cut(kind: str, said: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def _warnings(report: Report, comparison: Report | None, failing: Failing) -> Iterator[tuple[str, str]]:
     told = {(one["rule"], one["name"]) for one in failing}
+    if comparison is not None and is_missing(comparison) and ("baseline", "baseline") not in told:
+        yield "No baseline", str(comparison["reason"])
     for entry in _regressions(comparison):
         if verdict_text(entry) == "real" and ("regression", entry["metric"]) not in told:
             yield "Regression", "; ".join(change_lines(entry))
@@ -132,6 +136,8 @@ def _failing(failing: Failing) -> list[str]:
 
 
 def _changes(comparison: Report | None) -> list[str]:
+    if comparison is not None and is_missing(comparison):
+        return ["### Against the baseline", "", f"{line(refusal_text(comparison))}."]
     if comparison is None or not comparison["comparable"]:
         return []
     better, worse = len(comparison["improved"]), _regressions(comparison)

@@ -5,7 +5,9 @@ pytest loads this file at every start, so it imports nothing but pytest; the eva
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,12 +64,28 @@ class Evaluation:
 
     @property
     def baseline(self) -> Report | None:
-        """The report of `--rag-titan-baseline`; None where none was named, and on a first run without the file."""
-        if self._baseline is None or not self._baseline.exists():
+        """The report of `--rag-titan-baseline`; None where none was named, and on a first run without the file.
+
+        The first run is a warning; with `require_baseline` in the config file it raises SettingsError.
+        """
+        if self._baseline is None:
+            return None
+        if not self._baseline.exists():
+            self._missing(self._baseline)
             return None
         from rag_titan.evaluation import ReportManager
 
         return ReportManager().load_json(self._baseline)
+
+    def _missing(self, baseline: Path) -> None:
+        from rag_titan.cli.config import read_config
+        from rag_titan.errors import SettingsError
+        from rag_titan.evaluation.reports.first_run import no_baseline
+
+        if read_config(self._config, self._folder).require_baseline:
+            rule = "must be there, as the config file has require_baseline, got no such file"
+            raise SettingsError(f"baseline: {rule}: {baseline}. Make one with rag-titan baseline accept.")
+        warnings.warn(pytest.PytestWarning(f"rag-titan: {no_baseline(baseline)['reason']}"), stacklevel=3)
 
     def __call__(self, data: str | Path | Mapping[str, Any], **options: Any) -> dict[str, Any]:
         """The report on a file or folder, or on a dataset in memory: {"chunks", "queries", ...}.
@@ -81,13 +99,17 @@ class Evaluation:
 
         from rag_titan.cli.config import read_config
         from rag_titan.cli.settings import columns_of, evaluator_of
-        from rag_titan.evaluation import RAGEvaluator
+        from rag_titan.evaluation import RAGEvaluator, SettingsError
 
         known = signature(RAGEvaluator).parameters
         own = {name: options.pop(name) for name in list(options) if name in known}
         config = read_config(self._config, self._folder)
         evaluator = evaluator_of(config, config, **own)
+        if not isinstance(data, str | Path | Mapping):
+            raise SettingsError(f"data: must be a file, a folder or a dataset, got {type(data).__name__}.")
         if isinstance(data, Mapping):
+            if strange := [key for key in data if not isinstance(key, str)]:
+                raise SettingsError(f"data: must have keys that are text, got {strange[0]!r}.")
             return evaluator.evaluate(**{**data, **options})
         if not Path(data).is_dir():
             options.setdefault("columns", columns_of(config))
@@ -100,26 +122,33 @@ def assert_gates(
     *,
     require_significant: bool = True,
     gates: Limits | None = None,
+    require_baseline: bool = False,
 ) -> None:
     """Fails the test where a gate is broken or, with a baseline, a metric got worse.
 
-    baseline             a report or its file; None, or a file that is not there yet: nothing is compared
+    baseline             a report or its file; None: nothing is compared. A file that is not there yet is a first run,
+                         which pytest's summary of warnings says
     require_significant  a gate fails only if its whole 95 % interval breaks the limit, a regression only if it is more
                          than noise; False: the values alone decide
     gates                {stage: {metric: limit}}, on top of the gates of the report's scorecard; these fail on what is
                          not measured, and None takes one away
+    require_baseline     a file that is not there, or None, fails the test
 
     Raises AssertionError that says each metric, its value, its interval, its limit and the first questions that failed.
 
     >>> assert_gates({"retrieval": {"summary": {"recall_at_k": 0.9}}}, gates={"retrieval": {"recall_at_k": 0.8}})
     """
     __tracebackhide__ = True
-    outcome = _outcome(report, baseline, require_significant, gates or {})
+    outcome = _outcome(report, {} if gates is None else gates, require_significant)
+    rules = replace(outcome.rules, baseline=require_baseline)
+    outcome = replace(outcome, rules=rules, comparison=_compared(report, baseline, require_baseline))
     if outcome.failing:
         raise AssertionError("\n".join(_lines(outcome)))
+    if outcome.first_run:
+        warnings.warn(pytest.PytestWarning(f"rag-titan: {outcome.first_run}"), stacklevel=2)
 
 
-def _outcome(report: Report, baseline: Report | str | Path | None, significant: bool, gates: Limits) -> Outcome:
+def _outcome(report: Report, gates: Limits, significant: bool) -> Outcome:
     from rag_titan.cli.outcome import Outcome, Rules
     from rag_titan.evaluation import RAGEvaluator, ReportManager
 
@@ -127,11 +156,11 @@ def _outcome(report: Report, baseline: Report | str | Path | None, significant: 
     judged = _judged(report, gates)
     strict: dict[str, dict[str, float | None]] = {}
     for gate in judged:
-        if gate["required"]:
-            strict.setdefault(gate["stage"], {})[gate["metric"]] = gate["minimum"] or 0.0
+        if gate.get("required"):
+            strict.setdefault(gate["stage"], {})[gate["metric"]] = gate.get("minimum") or 0.0
     rules = Rules(on_regression=True, on_gate=True, gates=strict, significant=significant)
     whole = {**report, "scorecard": {**(report.get("scorecard") or {}), "gates": judged}}
-    return Outcome(whole, (), rules, comparison=_compared(report, baseline))
+    return Outcome(whole, (), rules)
 
 
 def _judged(report: Report, gates: Limits) -> list[Mapping[str, Any]]:
@@ -139,20 +168,24 @@ def _judged(report: Report, gates: Limits) -> list[Mapping[str, Any]]:
     from rag_titan.evaluation import RAGEvaluator, ScoreAggregator
 
     card = report.get("scorecard") or ScoreAggregator().aggregate(report)
+    scorer = ScoreAggregator(strict_gates=gates, rows=RAGEvaluator().rows)
     given = [(stage, key) for stage, limits in gates.items() for key in limits]
     kept = [gate for gate in card["gates"] if (gate["stage"], gate["metric"]) not in given]
-    scorer = ScoreAggregator(strict_gates=gates, rows=RAGEvaluator().rows)
     own = scorer.aggregate(report)["gates"] if given else []
     return [*kept, *(gate for gate in own if (gate["stage"], gate["metric"]) in given)]
 
 
-def _compared(report: Report, baseline: Report | str | Path | None) -> Report | None:
+def _compared(report: Report, baseline: Report | str | Path | None, needed: bool) -> Report | None:
     from rag_titan.evaluation import RAGEvaluator, ReportManager
+    from rag_titan.evaluation.reports.first_run import no_baseline
 
+    if baseline is None:
+        return no_baseline("a baseline") if needed else None
     if isinstance(baseline, str | Path):
-        path = Path(baseline)
-        baseline = ReportManager().load_json(path) if path.exists() else None
-    return None if baseline is None else ReportManager(rows=RAGEvaluator().rows).compare(report, baseline)
+        if not Path(baseline).exists():
+            return no_baseline(baseline)
+        baseline = ReportManager().load_json(baseline)
+    return ReportManager(rows=RAGEvaluator().rows).compare(report, baseline)
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:

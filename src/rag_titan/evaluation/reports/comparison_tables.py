@@ -16,6 +16,7 @@ from rag_titan.evaluation.reports.changes import (
     sides_text,
 )
 from rag_titan.evaluation.reports.figures import NOTHING, title_text, value_text
+from rag_titan.evaluation.reports.first_run import refusal_text
 
 Entry = Mapping[str, Any]
 
@@ -39,7 +40,7 @@ def tables(comparison: Mapping[str, Any] | None, rows: Rows, meta: Mapping[str, 
         return []
     lines = ["## Against the baseline", ""]
     if not comparison["comparable"]:
-        return [*lines, line(f"Not comparable: {comparison['reason']}")]
+        return [*lines, line(refusal_text(comparison))]
     section = _Section(comparison, rows, meta)
     cells = [section.cells(kind, entry) for kind in _WORDS for entry in comparison[kind]]
     if cells:

@@ -12,6 +12,7 @@ from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports import html_figures as figures
 from rag_titan.evaluation.reports.changes import corrected_text, p_corrected_text
 from rag_titan.evaluation.reports.figures import NOTHING, count_text, score_text, share_text
+from rag_titan.evaluation.reports.first_run import refusal_text
 from rag_titan.evaluation.reports.html_sections import Sections, View, mapping
 from rag_titan.evaluation.reports.slice_tables import REASONS, differences, slice_name
 from rag_titan.evaluation.scoring.policy import default_weight
@@ -42,7 +43,7 @@ def baseline(sections: Sections, comparison: Mapping[str, Any] | None) -> View |
     missed = [_not_compared(sections, mapping(entry)) for entry in comparison.get("not_compared") or []]
     return {
         "comparable": bool(comparison.get("comparable")),
-        "reason": comparison.get("reason"),
+        "refusal": refusal_text(comparison) if "reason" in comparison else "",
         "says": _summary(comparison),
         "tolerance": f"{comparison.get('tolerance') or 0:g}",
         "rows": rows,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rag_titan.evaluation.reports.evidence import failed_count
 from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.findings import change_lines, gate_lines, verdict_text
+from rag_titan.evaluation.reports.first_run import is_missing, refusal_text
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -24,7 +25,7 @@ Failing = Sequence[Mapping[str, Any]]
 PASSED, FAILURE, ERROR, SKIPPED = "", "failure", "error", "skipped"
 LONGEST = 2000  # characters of a message
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
-_UNUSABLE = ("measured", "comparable")  # rules about the run itself, not about the system
+_UNUSABLE = ("measured", "comparable", "baseline")  # rules about the run itself, not about the system
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ def _gates(report: Report, failures: Failing) -> Iterator[Case]:
 
 
 def _regressions(comparison: Report | None, failures: Failing) -> Iterator[Case]:
+    if comparison is not None and is_missing(comparison) and not _named(failures, ("baseline",)):
+        yield Case("regressions", "baseline", SKIPPED, refusal_text(comparison))
     if comparison is None or not comparison["comparable"]:
         return
     failed = _named(failures, ("regression",))

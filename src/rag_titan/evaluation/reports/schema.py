@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rag_titan.evaluation.catalogue import ROWS, Rows, label_of, stage_names
+from rag_titan.evaluation.catalogue import OPTIONAL, ROWS, Rows, label_of, stage_names
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.scoring.gates import FAIL, PASS, UNDECIDED, UNMEASURED
 from rag_titan.evaluation.scoring.policy import (
@@ -47,7 +47,7 @@ def report_schema(rows: Rows = ROWS) -> Schema:
         "slices": _slices(),
         "explorer": _explorer(),
     }
-    required = [key for key in parts if key not in ("queries", "slices", "explorer")]
+    required = [key for key in parts if key not in ("queries", "slices", "explorer", *OPTIONAL)]
     return {"$schema": DIALECT, "title": "A report of rag-titan", **_object(parts, required)}
 
 
@@ -115,7 +115,9 @@ def _meta() -> Schema:
         "per_query": {**TEXT, "description": "the file with the values of each question, where they are not in here"},
         "created_at": {"type": "string"},
     }
-    return _object(given)
+    against = {"path": {"type": "string"}, "found": {"type": "boolean", "description": "false on a first run"}}
+    named = {**_object(against), "description": "the baseline that `rag-titan evaluate` was given, where it was"}
+    return _object({**given, "baseline": named}, list(given))
 
 
 def _value(row: Metric, title: str) -> Schema:
