@@ -9,6 +9,7 @@ from tests.pipeline.small import LEAVE, TRAVEL, chunk, embedder
 
 from rag_titan.pipeline.embedding.wordllama import WordLlamaEmbedder
 from rag_titan.pipeline.extractive import ExtractiveGenerator, quotes_of
+from rag_titan.pipeline.fitting import fits
 from rag_titan.pipeline.parts import Chunk
 from rag_titan.pipeline.prompts import ABSTENTION
 from rag_titan.pipeline.settings import Settings
@@ -128,19 +129,18 @@ def test_the_score_is_that_worked_out_by_hand() -> None:
     context = [chunk("a", "Leave is 28 days."), chunk("b", "The hotel is 95 euros.")]
     heard, unheard = log(1 + 2.5 / 1.5), 2 * log(1 + 2.5 / 0.5)  # one of two sentences has it, none has it
     numeral = 3 * unheard
-    generator = ExtractiveGenerator(embedder(), 0.0)
     for question, share in (
         ("leave", 1.0),
         ("leave polo", heard / (heard + unheard)),
         ("leave 2019", heard / (heard + numeral)),
     ):
-        scores = generator.scores(question, quotes_of(context))
+        scores = fits(question, quotes_of(context), embedder())
         assert scores == [pytest.approx(0.6 * share + 0.4 * sqrt(0.5), abs=1e-6), 0.0]
 
 
 def test_headings_and_the_rest_of_a_chunk_count_less_than_the_sentence() -> None:
     context = [chunk("a", "# Leave\nIt is 28. Laptop."), chunk("b", "Nothing.")]
-    scores = ExtractiveGenerator(embedder(), 0.0).scores("leave laptop", quotes_of(context))
+    scores = fits("leave laptop", quotes_of(context), embedder())
     leave, laptop = log(1 + 3.5 / 2.5), log(1 + 3.5 / 1.5)  # the heading is above two of three sentences
     wanted = [(0.9 * leave + 0.3 * laptop) / (leave + laptop), (0.9 * leave + laptop) / (leave + laptop)]
     assert scores == [

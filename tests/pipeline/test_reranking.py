@@ -8,6 +8,7 @@ import pytest
 from tests.pipeline.small import chunk, embedder, ids
 
 from rag_titan.errors import SettingsError
+from rag_titan.pipeline.fitting import fits, quotes_at
 from rag_titan.pipeline.parts import Found
 from rag_titan.pipeline.reranking import CallableReranker, FirstReranker, SentenceReranker, reranker_of
 from rag_titan.pipeline.settings import Settings
@@ -27,6 +28,25 @@ def test_the_order_of_the_best_sentences_is_fused_with_that_of_the_search_and_ti
     assert [one.chunk.id for one in ranked] == list(wanted)
     assert [one.score for one in ranked] == pytest.approx([score / 2 for score in wanted.values()])
     assert ids(SentenceReranker(embedder()).rerank("leave days", FOUND[::-1], 2)) == ["tie", "exact"]
+
+
+def test_ties_of_both_orders_keep_that_of_the_search() -> None:
+    found = [Found(chunk("z", "Leave is long."), 2.0), Found(chunk("a", "Leave is 28 days."), 1.0)]
+    ranked = SentenceReranker(embedder()).rerank("leave days", found, 2)  # which swaps them: 1/61 + 1/62 for each
+    assert ids(ranked) == ["z", "a"]
+    assert ranked[0].score == pytest.approx(ranked[1].score)
+
+
+def test_a_sentence_with_the_words_of_the_question_comes_before_one_that_is_only_near() -> None:
+    near, exact = chunk("near", "Days, days, leave."), chunk("exact", "Ask Zoe about leave and the hotel days.")
+    found = [Found(chunk("other", "Hotel."), 3.0), Found(exact, 2.0), Found(near, 1.0)]
+    ranked = SentenceReranker(embedder()).rerank("leave days of Zoe", found, 1)
+    assert ids(ranked) == ["exact"]  # 1/62 + 1/61, before other with 1/61 + 1/63 and near with 1/63 + 1/62
+    scores = fits("leave days of Zoe", [*quotes_at(1, near), *quotes_at(2, exact)], embedder())
+    assert scores[0] < scores[1]  # by the cosine alone it is the other way round
+    question = embedder().embed(["leave days of Zoe"])[0]
+    cosines = embedder().embed([near.text, exact.text]) @ question
+    assert cosines[0] > cosines[1]
 
 
 def test_many_ties_keep_their_order() -> None:

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rag_titan.errors import SettingsError
+from rag_titan.pipeline.fitting import Quote, fits, quotes_at
 from rag_titan.pipeline.parts import Embedder, Found, Reranker
 from rag_titan.pipeline.retrieval import fused
-from rag_titan.pipeline.sentences import sentences
 from rag_titan.pipeline.settings import Settings
+
+_DIGITS = 12  # of a fused score: below these, what differs is the order of the additions
 
 
 def reranker_of(settings: Settings, embedder: Embedder) -> Reranker:
@@ -27,29 +29,33 @@ class FirstReranker:
 
 
 class SentenceReranker:
-    """By the sentence of a chunk that is nearest to the question: a long chunk does not hide a good sentence.
+    """By the sentence of a chunk that fits the question best: a long chunk does not hide a good sentence.
 
-    That order and the retriever's are fused by their ranks: a small model's cosine alone would throw away what a search
-    for words found.
+    A sentence is scored as for an extractive answer, by its words and its vector: a small model's cosine alone would
+    throw away what a search for words found. That order and the retriever's are fused by their ranks.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
     def rerank(self, question: str, found: Sequence[Found], k: int) -> list[Found]:
-        """At most k of them, best first, with their fused score; ties of the cosine keep their order.
+        """At most k of them, best first, with their fused score; ties keep the order of the retriever.
 
         A chunk without a sentence, as one of headings alone, is compared as a whole.
         """
         if not found:
             return []
-        lists = [sentences(one.chunk) or [one.chunk.text] for one in found]
-        vectors = self._embedder.embed([sentence for some in lists for sentence in some])
-        products = np.round(vectors @ self._embedder.embed([question], query=True)[0], 6)
+        lists = [
+            quotes_at(place, one.chunk) or [Quote(place, one.chunk.text, "", one.chunk)]
+            for place, one in enumerate(found)
+        ]
+        scores = np.array(fits(question, [quote for some in lists for quote in some], self._embedder))
         ends = np.cumsum([len(some) for some in lists])
-        best = np.maximum.reduceat(products, np.concatenate([[0], ends[:-1]]))
-        nearest = [found[place] for place in np.argsort(-best, kind="stable")]
-        return fused([found, nearest], (0.5, 0.5))[:k]
+        best = np.maximum.reduceat(scores, np.concatenate([[0], ends[:-1]]))
+        fitting = [found[place] for place in np.argsort(-best, kind="stable")]
+        order = {one.chunk.id: place for place, one in enumerate(found)}
+        both = fused([found, fitting], (0.5, 0.5))
+        return sorted(both, key=lambda one: (-round(one.score, _DIGITS), order[one.chunk.id]))[:k]
 
 
 class CallableReranker:

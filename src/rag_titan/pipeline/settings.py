@@ -39,7 +39,7 @@ class Settings:
     retriever        vectors, bm25, or hybrid, which fuses both
     vector_weight    of the vectors in the hybrid's fusion, 0..1; the rest is BM25's
     candidates       how many chunks are retrieved
-    reranker         none, or sentence: by the sentence of a chunk that is nearest to the question
+    reranker         none, or sentence: by the sentence of a chunk that fits the question best
     k                how many chunks go into the context
     generator        extractive quotes the best sentences, without a model; openai and ollama ask the server at `url`
     abstain_below    the extractive generator abstains where no sentence fits the question as well, 0..1
