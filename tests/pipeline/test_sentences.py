@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.pipeline.small import chunk
 
+from rag_titan.pipeline.parts import Chunk
 from rag_titan.pipeline.sentences import quotable, sentences
 
 
@@ -17,7 +18,7 @@ from rag_titan.pipeline.sentences import quotable, sentences
         ("No stop\n\nand another", ["No stop", "and another"]),
         ("- first\n  goes on\n- second\n1. third\n2) fourth", ["first goes on", "second", "third", "fourth"]),
         ("-5 degrees are -3 fewer.", ["-5 degrees are -3 fewer."]),
-        ("| City | Limit |\n|---|---:|\n| Oslo | 190 |", ["Oslo | 190"]),
+        ("| City | Limit |\n|---|---:|\n| Oslo | 190 |", ["City: Oslo; Limit: 190"]),
         ("Setext\n======\n\nIt is **so** and `so` [12].", ["It is so and so (12)."]),
         (
             "Store 34\nTotal $82.40\nThe card that was used is on the slip.\nVAT 7.10",
@@ -53,16 +54,27 @@ def test_a_line_that_names_what_follows_is_the_heading_above_it_until_the_next()
 def test_labels_and_pieces_of_sentences_are_known_from_sentences() -> None:
     text = "Total $82.40\n\nIt was paid (by card).\n\n- an item\n| a | row |\nThe rest of the page was"
     assert [(one.text, one.is_whole) for one in quotable(chunk("c", text))] == [
-        ("Total $82.40", False), ("It was paid (by card).", True), ("an item", True), ("a | row", True),
+        ("Total $82.40", False), ("It was paid (by card).", True), ("an item", True), ("a, row", True),
         ("The rest of the page was", False),
     ]  # fmt: skip
 
 
-def test_a_row_has_the_names_of_its_columns_above_it() -> None:
-    text = "Limits\n\n| City | Limit |\n|---|---:|\n| Oslo | 190 |\n|Bonn|95|\n\n| x | y |"
-    assert [(row.text, row.above.split()) for row in quotable(chunk("c", text))] == [
-        ("Limits", ["B"]),
-        ("Oslo | 190", ["B", "City", "|", "Limit"]),
-        ("Bonn|95", ["B", "City", "|", "Limit"]),
-        ("x | y", ["B", "City", "|", "Limit"]),
+def test_a_row_says_the_names_of_its_columns_and_one_of_no_table_or_another_form_does_not() -> None:
+    table = "| City | Limit |\n|---|---:|\n| Oslo | 190. Or more. |\n|Bonn|95|\n| Rome | |\n| a | b | c |"
+    text = f"Limits\n\n{table}\n\n|x|y|"
+    assert [(row.text, row.above) for row in quotable(chunk("c", text))] == [
+        (row, "B")
+        for row in (
+            "Limits",
+            "City: Oslo; Limit: 190. Or more.",
+            "City: Bonn; Limit: 95",
+            "City: Rome",
+            "a, b, c",
+            "x, y",
+        )
     ]
+
+
+def test_rows_at_the_start_of_a_chunk_have_the_columns_that_it_knows() -> None:
+    knowing = Chunk("c", "Oslo | 190\nBonn | 95\n\nx | y", 0, 0, "d", {"columns": "City | Limit"})
+    assert sentences(knowing) == ["City: Oslo; Limit: 190", "City: Bonn; Limit: 95", "x, y"]

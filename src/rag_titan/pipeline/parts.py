@@ -46,7 +46,8 @@ class Document:
 class Chunk:
     """A piece of a document: document.text[start:end] == text.
 
-    metadata  "source" (the document), and "page" and "headings" (the path of headings above it) where there are any
+    metadata  "source" (the document), and where there are any "page", "headings" (the path of headings above it) and
+              "columns" (the row with their names, where the chunk starts in a table below it)
     """
 
     id: str

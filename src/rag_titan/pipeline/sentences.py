@@ -23,8 +23,7 @@ _FULL = 0.85  # of the longest line: to here a wrapped line is filled if the nex
 class Sentence(NamedTuple):
     """What of a chunk can be quoted.
 
-    above     what stands above it: the last heading in the chunk, else the last of those that the chunk knows, and the
-              names of the columns
+    above     the last heading in the chunk above it, else the last of those that the chunk knows
     is_whole  it ends as a sentence does, or is an item of a list or a row of a table; no label, line of a form or piece
     """
 
@@ -35,22 +34,25 @@ class Sentence(NamedTuple):
 
 @dataclass
 class _Block:
-    """Lines that belong together: `stands_apart` for an item or a row."""
+    """Lines that belong together: `stands_apart` for an item or a row, of which `row` is the line."""
 
     text: str
     above: str
     stands_apart: bool = False
     lines: int = 1
+    row: str = ""
 
 
 def sentences(chunk: Chunk) -> list[str]:
     """The sentences of a chunk in order: what stands apart (an item of a list, a row of a table) is one of its own.
 
-    Headings are none, nor are the names of a table's columns. Markup of Markdown is left out, and white space is one
-    space. What would be read as a marker of a citation has other brackets.
+    Headings are none, nor are the names of a table's columns, which its rows say with their cells. Markup of Markdown
+    is left out, and white space is one space. What would be read as a marker of a citation has other brackets.
 
     >>> sentences(Chunk("c", "# Leave\\n\\n**25** days\\nof leave. Ask HR [1].\\n\\n- Sick pay\\n| a | b |", 0, 0, "d"))
-    ['25 days of leave.', 'Ask HR (1).', 'Sick pay', 'a | b']
+    ['25 days of leave.', 'Ask HR (1).', 'Sick pay', 'a, b']
+    >>> sentences(Chunk("c", "| Oslo | 190 euros |", 0, 0, "d", {"columns": "City | Limit"}))
+    ['City: Oslo; Limit: 190 euros']
     """
     return [sentence.text for sentence in quotable(chunk)]
 
@@ -58,33 +60,40 @@ def sentences(chunk: Chunk) -> list[str]:
 def quotable(chunk: Chunk) -> list[Sentence]:
     """The same, each with what is known of it."""
     headings = [str(heading).strip() for heading in chunk.metadata.get("headings", ())]
-    found = []
-    for block in _without_titles(_blocks(chunk.text, headings)):
-        for part in sentences_of(block.text):
+    columns, found = str(chunk.metadata.get("columns", "")), []
+    for block in _without_titles(_blocks(chunk.text, headings, columns)):
+        for part in [block.text] if block.row else sentences_of(block.text):
             if cleaned := _clean(part):
                 whole = block.stands_apart or bool(_STOPPED.search(part))
                 found.append(Sentence(cleaned, block.above, whole))
     return found
 
 
-def _blocks(text: str, headings: list[str]) -> list[_Block]:
-    """Lines that belong together, joined, and the heading above them."""
+def _blocks(text: str, headings: list[str], columns: str) -> list[_Block]:
+    """Lines that belong together, joined, and the heading above them.
+
+    columns  the names of the columns of the table in which the text begins
+    """
     blocks: list[_Block] = []
-    above, columns = headings[-1] if headings else "", ""
+    above = headings[-1] if headings else ""
     before = ""  # the line that this one may go on from
     lines = text.splitlines()
     width = max(map(len, lines), default=0)
     for line in lines:
-        is_row = line.lstrip().startswith("|")
+        is_row = line.lstrip().startswith("|") or " | " in line
         is_heading = bool(_HEADING.match(line)) or line.strip() in headings
         if is_heading:
             above = line.strip().strip("# ")
-        if is_row and _RULE.fullmatch(line) and blocks:
-            columns = blocks.pop().text  # they are named above the rule
-        elif is_heading or _RULE.fullmatch(line):
+        if _RULE.fullmatch(line):
+            if line.strip().startswith("|") and blocks:
+                columns = blocks.pop().row  # they are named above the rule
+            elif not line.strip():
+                columns = ""
             before = ""
+        elif is_heading:
+            before = columns = ""
         elif is_row:
-            blocks.append(_Block(line.strip().strip("|"), f"{above}\n{columns}", stands_apart=True))
+            blocks.append(_Block(_row(line, columns), above, stands_apart=True, row=line))
             before = ""
         elif before and not _ITEM.match(line) and _goes_on(before, line, width):
             blocks[-1] = _Block(f"{blocks[-1].text} {line}", above, blocks[-1].stands_apart, blocks[-1].lines + 1)
@@ -93,6 +102,22 @@ def _blocks(text: str, headings: list[str]) -> list[_Block]:
             blocks.append(_Block(_ITEM.sub("", line, count=1), above, stands_apart=bool(_ITEM.match(line))))
             before, columns = line, ""
     return blocks
+
+
+def _row(line: str, columns: str) -> str:
+    """A row of a table as a reader says it: each cell with the name of its column.
+
+    >>> _row("| Oslo | 190 |", "| City | Limit |"), _row("Oslo | 190 | x", "City | Limit")
+    ('City: Oslo; Limit: 190', 'Oslo, 190, x')
+    """
+    cells, names = _cells(line), _cells(columns)
+    if len(cells) != len(names):
+        return ", ".join(filter(None, cells))
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
 def _goes_on(before: str, line: str, width: int) -> bool:

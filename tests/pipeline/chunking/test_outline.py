@@ -52,3 +52,16 @@ def test_lists_are_not_shared() -> None:
     outline = Outline(Document("d", TEXT, HEADINGS))
     outline.metadata(4, 8)["headings"].append("X")
     assert outline.metadata(4, 8)["headings"] == ["A", "B"]
+
+
+def test_a_chunk_that_starts_within_a_table_of_markdown_knows_its_columns() -> None:
+    rows = "| City | Limit |\n|---|---|\n| Oslo | 190 |\n| Bonn | 95 |"
+    text = f"Limits\n\n{rows}\n\nNo more.\n\nName | Kim\nGrade | 4"
+    marks = [Mark("table", 8, 8 + len(rows)), Mark("table", text.index("Name"), len(text))]
+    outline = Outline(Document("a.md", text, marks))
+    found = {name: outline.metadata(text.index(name), len(text)).get("columns") for name in WORDS}
+    assert {name for name, columns in found.items() if columns == "| City | Limit |"} == {"|---", "| Oslo", "95"}
+    assert {name for name, columns in found.items() if columns is not None} == {"|---", "| Oslo", "95"}
+
+
+WORDS = ("Limits", "| City", "City", "|---", "| Oslo", "95", "No more", "Name", "Grade")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
 from rag_titan.pipeline.parts import Document, Mark
+
+_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")  # between the names of the columns and the rows
 
 
 class Outline:
@@ -20,6 +23,8 @@ class Outline:
     def __init__(self, document: Document) -> None:
         marks = sorted(document.marks, key=lambda mark: (mark.start, mark.end))
         self._document = document
+        self._tables = [mark for mark in marks if mark.kind == "table"]
+        self._table_starts = [mark.start for mark in self._tables]
         self._pages = [mark for mark in marks if mark.kind == "page"]
         self._headings = [mark for mark in marks if mark.kind == "heading"]
         self._page_starts = [mark.start for mark in self._pages]
@@ -27,9 +32,10 @@ class Outline:
         self._paths = _paths(self._headings)
 
     def metadata(self, start: int, end: int) -> dict[str, Any]:
-        """Of the chunk text[start:end]: "source", "page" where a page mark holds the start, and "headings".
+        """Of the chunk text[start:end]: "source", "page" where a page mark holds the start, "headings" and "columns".
 
-        These are the headings above its text, from the highest: those that the chunk opens with are among them.
+        Headings are those above its text, from the highest: those that the chunk opens with are among them. Columns are
+        the first row of the table of Markdown in whose rows below it the chunk starts.
         """
         found: dict[str, Any] = {"source": self._document.id}
         page = bisect_right(self._page_starts, start) - 1
@@ -39,7 +45,19 @@ class Outline:
         heading = bisect_right(self._heading_starts, start) - 1
         if heading >= 0:
             found["headings"] = list(self._paths[self._opening(heading, start, end)])
+        if columns := self._columns(start):
+            found["columns"] = columns
         return found
+
+    def _columns(self, start: int) -> str:
+        place = bisect_right(self._table_starts, start) - 1
+        if place < 0 or start >= self._tables[place].end:
+            return ""
+        text, table = self._document.text, self._tables[place].start
+        end = text.find("\n", table, start)
+        rule = text[end + 1 : text.find("\n", end + 1)]
+        is_named = end >= 0 and _RULE.fullmatch(rule)  # of other tables nobody knows what their first row is
+        return text[table:end].strip() if is_named else ""
 
     def _opening(self, heading: int, start: int, end: int) -> int:
         """The last of the headings that stand one behind the other at the start of a chunk."""
