@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rag_titan.errors import SettingsError, UnknownMetricError
-from rag_titan.evaluation.limits import finite
+from rag_titan.evaluation.limits import finite, listed, said
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.stages import (
     augmentation,
@@ -45,6 +45,24 @@ def by_place(rows: Iterable[Metric]) -> dict[tuple[str, str], Metric]:
 
 
 CATALOGUE: Mapping[tuple[str, str], Metric] = by_place(ROWS)
+
+
+def rows_of(rows: Rows | None) -> Rows:
+    """The metrics that somebody names, else all there are; SettingsError for what is no list of metrics.
+
+    >>> rows_of([5])
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: rows: must be a list of Metric, got 5 in it.
+    """
+    if rows is None:
+        return ROWS
+    found = listed(rows, "rows", "Metric")
+    for row in found:
+        if not isinstance(row, Metric):
+            raise SettingsError(f"rows: must be a list of Metric, got {said(row)} in it.")
+    return found
+
+
 FLAT = {str(stage): stage.flat for stage in Stage}
 OPTIONAL = {str(stage) for stage in Stage if stage.optional}
 LABELS = {str(stage): stage.label for stage in Stage}
@@ -92,10 +110,12 @@ def known_metric(stage: str, key: str, rows: Rows = ROWS) -> Metric:
 
 
 def find(name: str, rows: Rows = ROWS) -> Metric:
-    """The row named "key" or "stage.key"; a bare key that several stages have is an error that lists them.
+    """The row named "key" or "stage.key"; a bare key that several of the seven stages have is an error that lists them.
 
     >>> find("recall_at_k").name, find("reranking.mrr_at_k").name
     ('retrieval.recall_at_k', 'reranking.mrr_at_k')
+    >>> find("context_precision").name, find("judge.context_precision").name
+    ('augmentation.context_precision', 'judge.context_precision')
     >>> find("mrr_at_k")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     rag_titan.errors.SettingsError: metric 'mrr_at_k': must name one metric, got retrieval.mrr_at_k, ...
@@ -104,6 +124,7 @@ def find(name: str, rows: Rows = ROWS) -> Metric:
     if dot:
         return known_metric(stage, key, rows)
     found = [row for row in rows if row.key == name]
+    found = [row for row in found if row.stage not in OPTIONAL] or found  # a judge's score has its stage before it
     if not found:
         raise UnknownMetricError(str(name), dict.fromkeys(row.key for row in rows))
     if len(found) > 1:

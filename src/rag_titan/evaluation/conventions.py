@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, get_args, get_type_hints
@@ -54,7 +55,7 @@ class Conventions:
             if not isinstance(getattr(self, name), bool):
                 raise SettingsError(f"conventions.{name}: must be true or false, got {getattr(self, name)!r}.")
         level = self.relevance_level
-        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level < float("inf"):
+        if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level <= sys.float_info.max:
             raise SettingsError(f"conventions.relevance_level: must be a number from 0, got {level!r}.")
 
     @property
@@ -99,7 +100,7 @@ PRESETS: dict[str, Conventions] = {
 }
 
 
-def conventions_of(given: str | Mapping[str, Any] | Conventions | None) -> Conventions:
+def conventions_of(given: Any) -> Conventions:
     """A preset's name, a mapping of changes (with an optional `preset`), or the object itself.
 
     >>> conventions_of("trec_eval").gain
@@ -115,6 +116,9 @@ def conventions_of(given: str | Mapping[str, Any] | Conventions | None) -> Conve
         if given not in PRESETS:
             raise SettingsError(f"conventions: unknown preset {given!r}{nearest(given, PRESETS)}.")
         return PRESETS[given]
+    if not isinstance(given, Mapping):
+        rule = "must be the name of a preset, a mapping of changes or Conventions"
+        raise SettingsError(f"conventions: {rule}, got {given!r}. There are {', '.join(PRESETS)}.")
     changes = dict(given)
     base = conventions_of(changes.pop("preset", None))
     return base.with_changes(changes)

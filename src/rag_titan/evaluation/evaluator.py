@@ -27,6 +27,7 @@ from rag_titan.evaluation.data.sketch import chunk_sketch
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
+from rag_titan.evaluation.limits import listed, names, said, switch
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.parallel import Job, Worker, processors, shared
 from rag_titan.evaluation.partial import QUERY_STAGES, Partial, Plan, cut_rows, partials
@@ -82,16 +83,21 @@ class RAGEvaluator:
         redact: bool = False,
     ) -> None:
         self.k = _cutoff(k, "k")
-        self.also_at = tuple(sorted({_cutoff(other, "also_at") for other in also_at} - {self.k}))
+        further = listed(also_at, "also_at", "whole numbers")
+        self.also_at = tuple(sorted({_cutoff(other, "also_at") for other in further} - {self.k}))
         self.conventions = conventions_of(conventions)
         self.rows = tuple(by_place([*ROWS, *own_rows(installed_metrics(ROWS)), *own_rows(metrics)]).values())
-        wanted = [str(stage) for stage in Stage] if stages is None else [known_stage(s, self.rows) for s in stages]
+        named = list(map(str, Stage)) if stages is None else listed(stages, "stages", "stages")
+        wanted = [known_stage(stage, self.rows) for stage in named]
         self.stages = tuple(stage for stage in Stage if stage in wanted)
+        if not isinstance(scorer, ScoreAggregator | None):
+            raise SettingsError(f"scorer: must be a ScoreAggregator, got {said(scorer)}.")
         self.scorer = scorer or ScoreAggregator(stages=None if stages is None else list(self.stages), rows=self.rows)
         self.analyzer = RootCauseAnalyzer(thresholds, rows=self.rows)
-        self.by = _tags(by)
-        self.explorer = (MOST_EXPLORED if explorer is True else _cutoff(explorer, "explorer")) if explorer else 0
-        self.redact = redact
+        self.by = tuple(dict.fromkeys(names(by, "by", "tags")))
+        most = MOST_EXPLORED if explorer is True else explorer
+        self.explorer = 0 if most in (False, None) else _cutoff(most, "explorer")
+        self.redact = switch(redact, "redact")
 
     def evaluate(
         self, chunks: Any = None, queries: Any = None, *, per_query: str | Path | None = "report", **inputs: Any
@@ -183,6 +189,8 @@ class _Run:
         self.dataset = dataset
         self.notices = Notices()
         self.partial = Partial()
+        if not isinstance(per_query, str | os.PathLike | None):
+            raise SettingsError(f"per_query: must be 'report', None or a file, got {said(per_query)}.")
         self.keep_rows = per_query == "report"
         self.to_file = not (self.keep_rows or per_query is None)
         self.vectors = None if dataset.embeddings is None else vector_table(dataset.embeddings, self.notices)
@@ -381,15 +389,6 @@ def _cutoff(value: Any, name: str) -> int:
         shown = value if not isinstance(value, int) or abs(value) < 10**20 else "one of too many digits"
         raise SettingsError(f"{name}: must be a whole number from 1 to {DEEPEST:,}, got {shown!r}.")
     return k
-
-
-def _tags(by: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(by, str):
-        raise SettingsError(f"by: must be a list of tags, got the text {by!r}. Write [{by!r}].")
-    tags = tuple(dict.fromkeys(by))
-    if not all(isinstance(tag, str) and tag for tag in tags):
-        raise SettingsError(f"by: must be names of tags, got {list(tags)!r}.")
-    return tags
 
 
 def _now() -> str:

@@ -103,6 +103,11 @@ def mapped(value: Any, where: str, of: str) -> Mapping[Any, Any]:
     return value
 
 
+def mapped_or_none(value: Any, where: str, of: str) -> Mapping[Any, Any]:
+    """The same; an option that is not given, None, is an empty mapping."""
+    return {} if value is None else mapped(value, where, of)
+
+
 def switch(value: Any, where: str) -> bool:
     """The option `value`, which must be true or false: a text "no" would otherwise count as a yes.
 

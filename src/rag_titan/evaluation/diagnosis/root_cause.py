@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rag_titan.evaluation.catalogue import ROWS, Rows, find, limit_is_maximum, stage_names, value_of
-from rag_titan.evaluation.limits import above, below, number
+from rag_titan.evaluation.catalogue import Rows, find, limit_is_maximum, rows_of, stage_names, value_of
+from rag_titan.evaluation.limits import above, below, mapped, mapped_or_none, number
 from rag_titan.evaluation.metric import Stage
 
 
@@ -79,9 +79,9 @@ class RootCauseAnalyzer:
     """
 
     def __init__(self, thresholds: Mapping[str, float | None] | None = None, *, rows: Rows | None = None) -> None:
-        self.rows = ROWS if rows is None else rows
+        self.rows = rows_of(rows)
         checks = {(str(check.stage), check.key): check for check in CHECKS}
-        for name, limit in (thresholds or {}).items():
+        for name, limit in mapped_or_none(thresholds, "thresholds", "{metric: limit}").items():
             stage, key = self._place(name)
             old = checks.pop((stage, key), None)
             if limit is not None:
@@ -113,6 +113,7 @@ class RootCauseAnalyzer:
         What is not measured fails nothing. A broken maximum has `minimum` None and its limit under `maximum`.
         """
         failures = []
+        mapped(report, "report", "as RAGEvaluator makes it")
         for check in self.checks:
             observed = value_of(report, check.stage, check.key)
             if observed is not None and (above if check.highest else below)(observed, check.limit):

@@ -6,8 +6,8 @@ chance in significance.py. An entry of a change says
 n, paired                  questions measured in both runs, and whether their values were held against each other (else
                            two means and their intervals)
 ci95, paired_change        95 % interval of the change, and the change of these questions
-p, p_corrected             of the paired randomisation test, two-sided; corrected (Holm 1979) for the primary metrics,
-                           of any other metric for all that were tested
+p, p_corrected             of the paired randomisation test, two-sided; corrected for all metrics that were tested (Holm
+                           1979, weighted: the primary ones have most of the 5 %)
 tested                     how many metrics p is corrected for
 significant, untested      p_corrected is at most 0.05; None where nothing can be tested, and why
 primary                    one of the metrics that the comparison is about
@@ -19,15 +19,16 @@ resolvable, needed         the smallest change that these questions show 4 times
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rag_titan.errors import DatasetError, SettingsError
+from rag_titan.errors import SettingsError
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, find, values_of
-from rag_titan.evaluation.limits import above, below, finite, number
+from rag_titan.evaluation.limits import above, below, finite, names, number
 from rag_titan.evaluation.metric import Kind
 from rag_titan.evaluation.reports import comparability
 from rag_titan.evaluation.reports.comparability import settings_differ
+from rag_titan.evaluation.reports.form import check_mapping
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, pair_of
 from rag_titan.evaluation.reports.significance import Significance
 from rag_titan.evaluation.scoring.policy import default_weight
@@ -97,8 +98,7 @@ def compare_all(
     """The same with a further list, "unchanged": what changed by no more than the tolerance."""
     rows = ROWS if rows is None else rows
     for name, report in (("current", current), ("baseline", baseline)):
-        if not isinstance(report, Mapping):
-            raise DatasetError(name, f"must be a report, got {type(report).__name__}.")
+        check_mapping(report, name)
     tolerance = number(tolerance, "tolerance", 0)
     wanted = _known(primary, rows)
     pair, ground = pair_of(current, baseline, rows), comparability.ground_of(current, baseline)
@@ -122,9 +122,7 @@ def compare_all(
 
 
 def _known(primary: Iterable[str] | None, rows: Rows) -> list[str] | None:
-    if isinstance(primary, str):
-        raise SettingsError(f"primary: must be a list of metrics, got the text {primary!r}. Write [{primary!r}].")
-    return None if primary is None else [find(name, rows).name for name in primary]
+    return None if primary is None else [find(name, rows).name for name in names(primary, "primary", "metrics")]
 
 
 def _sure(

@@ -19,10 +19,12 @@ from typing import Any
 
 from rag_titan.errors import RagTitanError, SettingsError
 from rag_titan.evaluation.catalogue import ROWS, Rows, values_of
-from rag_titan.evaluation.limits import finite
+from rag_titan.evaluation.limits import finite, listed
+from rag_titan.evaluation.limits import names as text_names
 from rag_titan.evaluation.reports.comparability import settings_differ
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry, compare_all, worse_by
 from rag_titan.evaluation.reports.failures import is_failure
+from rag_titan.evaluation.reports.form import check_mapping
 from rag_titan.evaluation.reports.pairing import Report, items_of, mapping, stored_at
 from rag_titan.evaluation.reports.parquet import stored_columns
 
@@ -54,11 +56,12 @@ def diff(
     [('retrieval.recall_at_k', 'worse', [0.9, 0.8, 0.7])]
     """
     rows = ROWS if rows is None else rows
-    if len(reports) < 2:
-        raise SettingsError(f"diff: must have at least two reports, got {len(reports)}.")
+    reports = listed(reports, "reports", "reports")
+    called = _called(names, len(reports))
+    for i, report in enumerate(reports):
+        check_mapping(report, f"reports[{i}]")
     first, last = reports[0], reports[-1]
     found = compare_all(last, first, tolerance, rows=rows, primary=primary)
-    called = [str(i + 1) for i in range(len(reports))] if names is None else list(names)
     others = [settings_differ(report, last) for report in reports[1:-1]]
     odd = [f"{called[i + 1]} is not comparable: {reason}" for i, reason in enumerate(others) if reason]
     middle = [{} if reason else values_of(report, rows) for reason, report in zip(others, reports[1:-1], strict=True)]
@@ -70,6 +73,18 @@ def diff(
         "metrics": _worst_first(entries, rows),
         "questions_changed": _changed_sides(first, last, rows) if found["comparable"] else None,
     }
+
+
+def _called(names: Sequence[str] | None, count: int) -> list[str]:
+    """What the reports are called: their numbers, where nobody names them."""
+    if count < 2:
+        raise SettingsError(f"diff: must have at least two reports, got {count}. Name the oldest first.")
+    if names is None:
+        return [str(i + 1) for i in range(count)]
+    called = text_names(names, "names", "names of reports")
+    if len(called) != count:
+        raise SettingsError(f"names: must be as many as there are reports ({count}), got {len(called)}.")
+    return called
 
 
 def _entries(found: Mapping[str, Any]) -> Iterator[Entry]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rag_titan.errors import DatasetError
-from rag_titan.evaluation.catalogue import Rows, stage_names
+from rag_titan.evaluation.catalogue import Rows, rows_of, stage_names
 from rag_titan.evaluation.reports import compare
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry
 from rag_titan.evaluation.reports.diff import diff
@@ -41,7 +41,7 @@ class ReportManager:
     """
 
     def __init__(self, *, rows: Rows | None = None) -> None:
-        self.rows = rows
+        self.rows = None if rows is None else rows_of(rows)
 
     def save_json(self, report: Report, path: PathLike) -> None:
         """Write the report as strict JSON (UTF-8, no NaN), atomically; parent folders are made.

@@ -16,7 +16,7 @@ from rag_titan.evaluation.catalogue import (
     stage_names,
     value_of,
 )
-from rag_titan.evaluation.limits import MOST_COUNTED, above, below, finite, number
+from rag_titan.evaluation.limits import MOST_COUNTED, above, below, finite, mapped, names, number
 from rag_titan.evaluation.measures.resampling import deciding
 from rag_titan.evaluation.scoring.policy import QUALITY_GATES
 
@@ -106,20 +106,18 @@ def gates_of(
     """
     gates = {(s, k): Gate(s, k, choice.value) for s in stages for k, choice in QUALITY_GATES.get(s, {}).items()}
     for what, limits in (("quality_gates", given), ("strict_gates", strict)):
-        _merge(gates, limits or {}, what, rows)
-    if isinstance(required, str):
-        raise SettingsError(f"required: must be a list of metrics, got the text {required!r}. Write [{required!r}].")
-    for name in required:
+        _merge(gates, {} if limits is None else limits, what, rows)
+    for name in names(required, "required", "metrics"):
         row = find(name, rows)
         place = (str(row.stage), row.key)
         gates[place] = replace(gates.get(place, Gate(*place, None)), required=True)
-    names = stage_names(rows)
+    stages = stage_names(rows)
     order = {(str(row.stage), row.key): i for i, row in enumerate(rows)}
-    return tuple(sorted(gates.values(), key=lambda g: (names.index(g.stage), order.get((g.stage, g.key), -1))))
+    return tuple(sorted(gates.values(), key=lambda g: (stages.index(g.stage), order.get((g.stage, g.key), -1))))
 
 
 def _merge(gates: dict[tuple[str, str], Gate], limits: Limits, what: str, rows: Rows) -> None:
-    for stage, of_stage in limits.items():
+    for stage, of_stage in mapped(limits, what, "{stage: {metric: limit}}").items():
         known_stage(stage, rows)
         if not isinstance(of_stage, Mapping):
             raise SettingsError(f"{what}.{stage}: must be a mapping of metrics to minimums, got {of_stage!r}.")

@@ -13,15 +13,15 @@ from typing import Any
 from rag_titan.errors import SettingsError, UnknownMetricError
 from rag_titan.evaluation.catalogue import (
     OPTIONAL,
-    ROWS,
     Rows,
     known_metric,
     known_stage,
     label_of,
+    rows_of,
     stage_names,
     value_of,
 )
-from rag_titan.evaluation.limits import number
+from rag_titan.evaluation.limits import listed, mapped, mapped_or_none, number, said
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.scoring.gates import FAIL, Limits, gates_of
 from rag_titan.evaluation.scoring.policy import STAGE_WEIGHTS, TARGET_WEIGHT, default_weight, rating_of, status_of
@@ -128,10 +128,10 @@ class ScoreAggregator:
         required: Iterable[str] = (),
         rows: Rows | None = None,
     ) -> None:
-        self.rows = ROWS if rows is None else rows
+        self.rows = rows_of(rows)
         self.stages = _chosen(stages, self.rows)
         self.stage_weights = {stage: float(choice.value) for stage, choice in STAGE_WEIGHTS.items()}
-        for stage, weight in (stage_weights or {}).items():
+        for stage, weight in mapped_or_none(stage_weights, "stage_weights", "{stage: weight}").items():
             self.stage_weights[known_stage(stage, self.rows)] = number(weight, f"stage_weights.{stage}", 0, HEAVIEST)
         self.bands: dict[tuple[str, str], Band] = {
             (row.stage, row.key): _band(row, target, f"targets.{row.name}")
@@ -142,7 +142,7 @@ class ScoreAggregator:
 
     def _given(self, nested: Mapping[str, Mapping[str, Any]] | None, what: str) -> list[tuple[Metric, Any]]:
         pairs = []
-        for stage, of_stage in (nested or {}).items():
+        for stage, of_stage in mapped_or_none(nested, what, "{stage: {metric: value}}").items():
             known_stage(stage, self.rows)
             if not isinstance(of_stage, Mapping):
                 raise SettingsError(f"{what}.{stage}: must be a mapping of the stage's metrics, got {of_stage!r}.")
@@ -163,6 +163,7 @@ class ScoreAggregator:
 
     def aggregate(self, report: Mapping[str, Any]) -> Card:
         """{"overall", "stages", "gates"} of a report (DESIGN §2); every score is from 0 to 100, or None."""
+        mapped(report, "report", "as RAGEvaluator makes it")
         shown = [stage for stage in self.stages if stage not in OPTIONAL or report.get(stage) is not None]
         stages = {stage: self._stage(report, stage) for stage in shown}
         gates = [gate.judge(report) for gate in self.gates]
@@ -223,6 +224,7 @@ def _chosen(stages: Sequence[str] | None, rows: Rows) -> tuple[str, ...]:
         return tuple(names)
     if isinstance(stages, str):
         raise SettingsError(f"stages: must be a list, got the text {stages!r}. Write [{stages!r}].")
+    stages = listed(stages, "stages", "stages")
     for name in stages:
         if name not in names:
             raise UnknownMetricError(str(name), names, what="stage")
@@ -247,7 +249,8 @@ def _band(row: Metric, target: Any, where: str) -> Band:
         low = number(target.get("min", 0), f"{where}.min", 0)
         high = number(target["max"], f"{where}.max", 0) if "max" in target else math.inf
     else:
-        raise SettingsError(f'{where}: must be a number or a band {{"min": ..., "max": ...}}, got {dict(target)!r}.')
+        rule = 'must be a number or a band {"min": ..., "max": ...}'
+        raise SettingsError(f"{where}: {rule}, got {said(dict(target))}.")
     if not high or low > high:
         raise SettingsError(f"{where}: must have a max above 0 and not below its min, got {target!r}.")
     return low, high
