@@ -29,11 +29,37 @@ def test_the_first_baseline_and_the_next(run: Run, tmp_path: Path) -> None:
     assert done.lines[0].startswith("Accepted: good.json is the baseline baseline.json now (12 questions, K = 5, ")
     assert done.lines[1:] == ["The first baseline: there was none before"]
     assert read(tmp_path / "baseline.json") == read(tmp_path / "good.json")
-    done = run("baseline", "accept", "bad.json")
-    assert len(done.lines) == 2
+    refused = run("baseline", "accept", "bad.json")
+    assert refused.code == 1
+    assert "bad.json: must be worse in nothing" in refused.err
+    assert "Nothing was written. Add --force." in refused.err
+    assert read(tmp_path / "baseline.json") == read(tmp_path / "good.json")
+    done = run("baseline", "accept", "bad.json", "--force")
+    assert done.code == 0
     assert done.lines[1].startswith("Against the one before: ")
     assert "retrieval.recall_at_k 1.000 -> 0.000 (real)" in done.lines[1]
+    assert done.lines[2] == "Accepted all the same, with --force:"
+    assert set(done.lines[3:]) <= set(refused.lines)
+    assert any(line.startswith("  Worse: retrieval.recall_at_k 1.000 -> 0.000 (real)") for line in done.lines[3:])
+    assert any(line.startswith("  Gate failed: retrieval.recall_at_k is 0.000") for line in done.lines[3:])
     assert read(tmp_path / "baseline.json") == read(tmp_path / "bad.json")
+
+
+def test_errors_need_consent_for_a_first_baseline_too(run: Run, write: Write, tmp_path: Path) -> None:
+    write(dataset(*(query(f"q{i}") for i in range(12)), {"id": "late", "error": "timeout"}))
+    run("evaluate", "--input", "data.json")
+    done = run("baseline", "accept", "report.json")
+    assert (done.code, "  Errors: 1 of 13 questions got no answer" in done.lines) == (1, True)
+    assert not (tmp_path / "baseline.json").exists()
+    assert run("baseline", "accept", "report.json", "--force").code == 0
+
+
+def test_what_was_compared_is_said(run: Run, write: Write) -> None:
+    for count in (12, 15):
+        write(dataset(*(query(f"q{i}") for i in range(count))))
+        run("evaluate", "--input", "data.json")
+        done = run("baseline", "accept", "report.json")
+    assert any(line.startswith("Note: Only 12 questions are in both reports") for line in done.lines)
 
 
 @pytest.mark.usefixtures("runs")
@@ -47,7 +73,7 @@ def test_it_is_what_later_runs_are_compared_with(run: Run) -> None:
 def test_a_baseline_of_another_k_is_replaced_and_said(run: Run) -> None:
     run("baseline", "accept", "good.json")
     run("evaluate", "--input", "data.json", "--output", "k.json", "--k", "2")
-    done = run("baseline", "accept", "k.json")
+    done = run("baseline", "accept", "k.json", "--force")
     assert done.code == 0
     assert done.lines[1].startswith("Not comparable with the one before: baseline: must have the same K")
 
@@ -121,6 +147,14 @@ def test_the_values_of_the_questions_are_kept_beside_it(run: Run, write: Write, 
     done = run(*command, "--baseline", "kept/base.json", "--format", "json")
     entry = json.loads(done.out)["baseline"]["regressions"][0]
     assert (entry["paired"], entry["losses"]) == (True, 12)
-    again = run("baseline", "accept", "kept/base.json", "--to", "kept/second.json")
+    foreign = tmp_path / "kept" / "other.parquet"
+    for content in (b"mine", (tmp_path / "rows.parquet").read_bytes()):
+        foreign.write_bytes(content)
+        refused = run("baseline", "accept", "report.json", "--to", "kept/other.json", "--force")
+        assert (refused.code, foreign.read_bytes()) == (2, content)
+        assert "--to: must leave kept/other.parquet alone" in refused.err
+        assert not (tmp_path / "kept" / "other.json").exists()
+    assert run("baseline", "accept", "report.json", "--to", "kept/base.json", "--force").code == 0
+    again = run("baseline", "accept", "kept/base.json", "--to", "kept/second.json", "--force")
     assert again.code == 0
     assert (tmp_path / "kept" / "second.parquet").is_file()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rag_titan.cli.outcome import UNMEASURED
+from rag_titan.cli.outcome import FAILED, UNMEASURED
 from rag_titan.cli.outputs import check_file
 from rag_titan.cli.terminal import complain, counted, escaped, say
 from rag_titan.errors import DatasetError, SettingsError
@@ -29,24 +30,76 @@ Place = Annotated[Path, typer.Option("--to", metavar="FILE", readable=False, hel
 Shown = Annotated[Path, typer.Argument(metavar="[FILE]", readable=False, help="The baseline.")]
 
 
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Accept it although it is worse than before, a gate fails or questions have errors."),
+]
+
+
 @app.command()
-def accept(report: Accepted, to: Place = DEFAULT) -> None:
+def accept(report: Accepted, to: Place = DEFAULT, force: Force = False) -> None:
     """Make a report the baseline, and say what changed against the one before.
 
-    Exit codes: 0 fine, 2 bad input, 3 the report measured nothing.
+    A report that is worse for sure, fails a gate or has errors needs consent: an answer on the terminal, or --force.
+    Exit codes: 0 fine, 1 it needs --force, 2 bad input, 3 the report measured nothing.
     """
-    from rag_titan.evaluation import ReportManager
+    from rag_titan.cli.config import read_config
+    from rag_titan.evaluation import RAGEvaluator, ReportManager
 
     check_file("--to", to, [report])
-    manager = ReportManager()
+    manager = ReportManager(rows=RAGEvaluator().rows)
     found, before = manager.load_json(report), _before(manager, to)
+    _check_values(found, before, to)
     if not _measured(found):
         complain(f"{report}: must have measured something to be a baseline, got a report without values.")
         raise typer.Exit(UNMEASURED)
-    lines = [f"Accepted: {escaped(report)} is the baseline {escaped(to)} now ({_about(found)})"]
-    lines.append("The first baseline: there was none before" if before is None else _changed(manager, found, before))
+    config = read_config(None, Path())
+    options = {} if config.tolerance is None else {"tolerance": config.tolerance}
+    compared = None if before is None else manager.compare(found, before, primary=config.primary, **options)
+    faults = [*_faults_of_change(compared), *_faults(found)]
+    changes = ["The first baseline: there was none before"] if compared is None else list(_changed(compared))
+    if faults and not force:
+        _consent(report, [*changes, *faults])
+        changes, faults = [], []
     _keep(manager, found, to)
-    say(lines)
+    accepted = f"Accepted: {escaped(report)} is the baseline {escaped(to)} now ({_about(found)})"
+    say([accepted, *changes, *(["Accepted all the same, with --force:"] if faults else []), *faults])
+
+
+def _consent(report: Path, known: list[str]) -> None:
+    """Says what is known of the report and asks on a terminal; elsewhere, and after a no, nothing is written."""
+    say(known)
+    if sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm("Accept it all the same?"):
+        return
+    complain(f"{report}: must be worse in nothing, fail no gate and have no errors. Nothing was written. Add --force.")
+    raise typer.Exit(FAILED)
+
+
+def _faults_of_change(compared: Report | None) -> Iterator[str]:
+    """What is worse than in the baseline before for sure, or is measured no more."""
+    from rag_titan.evaluation.reports.findings import change_lines
+
+    for entry in (compared or {}).get("regressions", []):
+        if entry["significant"]:
+            yield f"  Worse: {'; '.join(change_lines(entry))}"
+    for entry in (compared or {}).get("vanished", []):
+        if entry["weight"]:
+            yield f"  No longer measured: {escaped(entry['metric'])} ({escaped(entry['reason'])})"
+
+
+def _faults(report: Report) -> Iterator[str]:
+    """The gates that the report fails for sure, and its errors."""
+    from rag_titan.evaluation.catalogue import value_of
+    from rag_titan.evaluation.reports.findings import gate_lines
+
+    for gate in _part(report.get("scorecard")).get("gates") or []:
+        if gate["status"] == "fail" and gate.get("verdict") != "undecided":
+            yield f"  Gate failed: {'; '.join(gate_lines(gate, report))}"
+    counts = _part(_part(report.get("diagnosis")).get("counts"))
+    if counts.get("errors"):
+        yield f"  Errors: {counts['errors']} of {counts.get('questions')} questions got no answer"
+    elif rate := value_of(report, "end_to_end", "error_rate"):
+        yield f"  Errors: {rate:.3g} of the questions got no answer"
 
 
 @app.command()
@@ -74,13 +127,13 @@ def _measured(report: Report) -> bool:
     return any(name != "end_to_end.error_rate" for name in values_of(report))
 
 
-def _changed(manager: ReportManager, report: Report, before: Report) -> str:
-    """What is worse and better than in the baseline before, in one line."""
+def _changed(found: Report) -> Iterator[str]:
+    """How many metrics are worse and better than in the baseline before, then what to know about the comparison."""
     from rag_titan.evaluation.reports.findings import change_lines
 
-    found = manager.compare(report, before)
     if not found["comparable"]:
-        return f"Not comparable with the one before: {escaped(found['reason'])}"
+        yield f"Not comparable with the one before: {escaped(found['reason'])}"
+        return
     worse, better = found["regressions"], found["improved"]
     said = f"Against the one before: {counted(len(worse), 'metric')} worse, {len(better):,} better"
     rest = {
@@ -89,7 +142,26 @@ def _changed(manager: ReportManager, report: Report, before: Report) -> str:
     }
     said += "".join(f", {n:,} {what}" for what, n in rest.items() if n)
     named = [entry for entry in worse if entry["primary"]] or worse
-    return f"{said}; {change_lines(named[0])[0]}" if named else said
+    yield f"{said}; {change_lines(named[0])[0]}" if named else said
+    yield from (f"Note: {escaped(note)}" for note in found["notes"])
+
+
+def _check_values(report: Report, before: Report | None, to: Path) -> None:
+    """Raises SettingsError where the values of the questions would take the place of a file that is none of ours: what
+    the baseline before names is, and what has the columns of such values."""
+    from rag_titan.evaluation.catalogue import ROWS
+    from rag_titan.evaluation.reports.pairing import items_of, stored_at
+
+    stored, values = stored_at(report), to.with_suffix(".parquet")
+    if stored is not None:
+        check_file("--to", values, [])
+    if stored is None or not Path(stored).is_file() or not values.exists() or values.samefile(stored):
+        return
+    kept = None if before is None else stored_at(before)
+    own = kept is not None and Path(kept).is_file() and values.samefile(kept)
+    if before is None or not own or items_of(before, ROWS).missing:
+        rule = f"must leave {values} alone, which does not hold the values of the baseline before"
+        raise SettingsError(f"--to: {rule}, got {to}. Choose another name, or move that file away.")
 
 
 def _keep(manager: ReportManager, report: Report, to: Path) -> None:
@@ -102,7 +174,6 @@ def _keep(manager: ReportManager, report: Report, to: Path) -> None:
     values = to.with_suffix(".parquet")
     if stored is not None and Path(stored).is_file():
         if Path(stored).resolve() != values.resolve():
-            check_file("--to", values, [])
             write(values, Path(stored).read_bytes())
         report = {**report, "meta": {**report["meta"], "per_query": values.name}}
     manager.save_json(report, to)
@@ -137,7 +208,8 @@ def _facts(report: Report, path: Path) -> Iterator[str]:
     if conventions:
         yield f"Conventions other than the default: {escaped('; '.join(conventions.values()))}"
     prints = _part(meta.get("fingerprints"))
-    yield from (f"Fingerprint of {escaped(what)}: {escaped(text)}" for what, text in prints.items() if text)
+    shown = ((what, text) for what, text in prints.items() if isinstance(text, str) and text.strip("0"))
+    yield from (f"Fingerprint of {escaped(what)}: {escaped(text)}" for what, text in shown)
     if isinstance(meta.get("per_query"), str):
         gone = "" if Path(meta["per_query"]).is_file() else ", which is not there"
         yield f"Values of the questions: {escaped(meta['per_query'])}{gone}"
