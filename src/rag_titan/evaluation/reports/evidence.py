@@ -162,15 +162,16 @@ def first_missed_text(report: Report) -> str:
     >>> first_missed_text({"root_causes": {"first_failing_stage": "chunking"}, "queries": verdicts})
     'chunking (the first to miss a threshold; fix retrieval first, where 1 of 1 failed question was lost)'
     >>> first_missed_text({"root_causes": {"first_failing_stage": None}, "queries": verdicts})
-    'none (no threshold is missed; fix retrieval first, where 1 of 1 failed question was lost)'
+    'none (by the thresholds of the root-cause hints)'
     """
     causes = report.get("root_causes")
     first = causes.get("first_failing_stage") if isinstance(causes, Mapping) else None
     lost = fix_first(report)
     if lost is None or lost.stage == first:
         return str(first or "none")
-    missed = "the first to miss a threshold" if first else "no threshold is missed"
-    return f"{first or 'none'} ({missed}; fix {lost.stage} first, where {lost.counted} lost)"
+    if not first:
+        return "none (by the thresholds of the root-cause hints)"
+    return f"{first} (the first to miss a threshold; fix {lost.stage} first, where {lost.counted} lost)"
 
 
 def begin_text(report: Report, first_missed: str) -> str:
