@@ -91,6 +91,12 @@ def test_the_summary_says_what_failed_and_shows_text_as_text() -> None:
     assert not [line for line in said.splitlines() if line.lstrip().startswith("::")]
 
 
+def test_of_many_regressions_the_first_stand_among_what_fails_the_run() -> None:
+    many = [failing("regression", f"m{i}", f"m{i} fell") for i in range(30)]
+    said = summary(report_of(3, set()), None, [*many, failing()])
+    assert "- Regression: m2 fell\n- Gate failed: it failed\n- and 27 more\n" in said
+
+
 def test_a_run_that_passes_says_so_and_one_without_rules_does_not() -> None:
     passed = {"passed": True, "text": "This run passes"}
     assert summary(report_of(3, set()), verdict=passed).startswith(

@@ -25,6 +25,7 @@ VARIABLE = "GITHUB_STEP_SUMMARY"
 LARGEST_SUMMARY = 1 << 20  # bytes of a step's summary; GitHub shows nothing of a larger one
 MOST_ANNOTATIONS = 10  # of a kind and step; GitHub shows no more
 ROWS_SHOWN = 20
+REGRESSIONS_NAMED = 3  # beside what else fails the run
 QUESTIONS_SHOWN = 10
 _TITLES = {
     "regression": "Regression",
@@ -127,11 +128,13 @@ def _head(report: Report, verdict: Mapping[str, Any] | None) -> list[str]:
 
 
 def _failing(failing: Failing) -> list[str]:
-    """What fails the run, an entry each; of many regressions the first, as all stand in their own table."""
+    """What fails the run, an entry each; of the regressions the first, as all stand in a table of their own."""
     if not failing:
         return []
-    told = [f"- {_TITLES[one['rule']]}: {line(one['text'], 400)}" for one in failing[:ROWS_SHOWN]]
-    more = len(failing) - ROWS_SHOWN
+    worse = [one for one in failing if one["rule"] == "regression"]
+    kept = [*worse[:REGRESSIONS_NAMED], *(one for one in failing if one["rule"] != "regression")][:ROWS_SHOWN]
+    told = [f"- {_TITLES[one['rule']]}: {line(one['text'], 400)}" for one in kept]
+    more = len(failing) - len(kept)
     return ["### What fails the run", "", *told, *([f"- and {more} more"] if more > 0 else [])]
 
 
