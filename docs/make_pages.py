@@ -74,6 +74,8 @@ TITLES = {
     "Document": "A document",
     "Evidence": "A piece of evidence",
     "Claim": "A claim",
+    "Verdicts": "Verdicts of a judge",
+    "JudgedClaim": "A judged claim",
     "Embeddings": "Embeddings",
 }
 
@@ -132,6 +134,8 @@ def _type(node: Mapping[str, Any]) -> str:
     if "anyOf" in node:
         kinds = [_type(part) for part in node["anyOf"] if part.get("type") != "null"]
         return " or ".join(kind for kind in dict.fromkeys(kinds) if kind != "whole number" or "number" not in kinds)
+    if "enum" in node:
+        return " or ".join(sorted(node["enum"]))
     kind = node.get("type")
     if isinstance(kind, list):
         return "id"

@@ -102,6 +102,7 @@ def _query(dice: random.Random, name: str, documents: dict[str, str], chunks: li
         "answer": answer,
         "citations": dice.sample(retrieved, 2),
         "verified_claims": [{"text": answer, "supported": dice.random() < 0.6}],
+        "verdicts": _verdicts(dice, reranked[:3]),
         "abstained": dice.random() < 0.2,
         "task_success": dice.random() < 0.5,
         "cost_usd": round(dice.uniform(0.001, 0.02), 4),
@@ -113,6 +114,27 @@ def _query(dice: random.Random, name: str, documents: dict[str, str], chunks: li
         "tags": {"document": doc_id},
     }
     return {"id": name, **labels, **logged, **{key: dice.randrange(10, 60) for key in TIMES[1:]}, "latency_ms": 1500}
+
+
+def _verdicts(dice: random.Random, context: list[str]) -> dict[str, Any]:
+    words = ("supported", "not_supported", "contradicted")
+
+    def claims(other: str) -> list[dict[str, Any]]:
+        """Two statements; a chunk bears out the first."""
+        by_chunk = [
+            {chunk: "supported" if i == n == 0 else dice.choice(words) for n, chunk in enumerate(context)}
+            for i in range(2)
+        ]
+        return [{"text": "It is so.", "chunks": chunks, other: dice.choice(words)} for chunks in by_chunk]
+
+    return {
+        "answer_claims": claims("reference"),
+        "reference_claims": claims("answer"),
+        "chunk_relevance": {chunk: dice.choice([0, 1, 2]) for chunk in context},
+        "question_similarities": [round(dice.uniform(0, 1), 3) for _ in range(3)],
+        "noncommittal": dice.random() < 0.2,
+        "judge": "a-model@0123456789abcdef",
+    }
 
 
 def without(dataset: dict[str, Any], names: list[str]) -> dict[str, Any]:

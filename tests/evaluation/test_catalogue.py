@@ -67,8 +67,8 @@ def test_a_value_is_read_from_the_summary_and_anything_else_is_not_measured(repo
 
 def test_flat_stages_keep_their_values_directly_and_stages_of_ones_own_as_they_are() -> None:
     assert catalogue.value_of({"chunking": {"coverage": 0.5}}, "chunking", "coverage") == 0.5
-    assert catalogue.value_of({"judge": {"summary": {"x": 0.5}}}, "judge", "x") == 0.5
-    assert catalogue.value_of({"judge": {"x": 0.5}}, "judge", "x") == 0.5
+    assert catalogue.value_of({"red_team": {"summary": {"x": 0.5}}}, "red_team", "x") == 0.5
+    assert catalogue.value_of({"red_team": {"x": 0.5}}, "red_team", "x") == 0.5
 
 
 def test_all_values_are_named_in_pipeline_order() -> None:
@@ -80,5 +80,5 @@ def test_all_values_are_named_in_pipeline_order() -> None:
 
 
 def test_where_no_name_is_near_the_list_of_all_is_named() -> None:
-    error = UnknownMetricError("faithfulness", [key for _, key in CATALOGUE])
-    assert str(error) == "unknown metric 'faithfulness'; `rag-titan metrics` lists them all."
+    error = UnknownMetricError("blue_sky", [key for _, key in CATALOGUE])
+    assert str(error) == "unknown metric 'blue_sky'; `rag-titan metrics` lists them all."
