@@ -296,3 +296,22 @@ def test_what_cannot_be_compared_says_why(against: Any) -> None:
 
     done = against(chunked("old"), chunked("new"))
     assert [line for line in done.lines if line.startswith("Not compared: retrieval.") and "recall_at_k" in line]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_lines_wrap_at_the_terminal(against: Any, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setattr("rag_titan.cli.evaluate.columns", lambda: width)
+    done = against(*FEW, "--require-significant")
+    assert max(map(len, done.lines)) <= width
+    assert any(line.startswith("And 4 more that could be noise: ") for line in done.lines)
+
+
+def test_a_rating_says_on_how_many_questions_it_stands_where_these_are_few(run: Run, write: Write) -> None:
+    labelled = [query(f"q{i}") for i in range(4)]
+    unlabelled = [{"id": f"u{i}", "retrieved_ids": ["c1"], "answer": "yes"} for i in range(26)]
+    run("evaluate", "--input", write({"queries": [*labelled, *unlabelled]}), "--html", "r.html")
+    assert ", on 4 of 30 questions" in Path("report.md").read_text()
+    assert "<small>on 4 of 30 questions</small>" in Path("r.html").read_text()
+    run("evaluate", "--input", write({"queries": labelled}), "--html", "r.html")
+    assert ", on 4 of " not in Path("report.md").read_text()
+    assert "<small>on " not in Path("r.html").read_text()

@@ -136,7 +136,8 @@ class Sections:
 
     def _about(self) -> list[str]:
         counts = mapping(self.meta.get("counts"))
-        facts = [count_text(n, _COUNTED[name]) for name, n in counts.items() if name in _COUNTED and isinstance(n, int)]
+        known = {name: n for name, n in counts.items() if name in _COUNTED and isinstance(n, int) and n}
+        facts = [count_text(n, _COUNTED[name]) for name, n in known.items()]
         facts += [f"K = {self.meta['k']}"] if self.meta.get("k") is not None else []
         facts += [f"rag-titan {self.meta['rag_titan']}"] if self.meta.get("rag_titan") else []
         return facts + ([str(self.meta["created_at"])] if self.meta.get("created_at") else [])
