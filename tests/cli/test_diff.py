@@ -157,3 +157,44 @@ def test_hostile_names_stay_in_their_line(run: Run) -> None:
     done = run("diff", "b.json", "a.json", "--all")
     assert done.code == 0
     assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
+
+
+@pytest.mark.usefixtures("two")
+def test_a_report_and_a_dataset_are_never_replaced(run: Run) -> None:
+    Path("data.json").write_text(json.dumps({"queries": [query("q1")]}), encoding="utf-8")
+    Path("data.jsonl").write_text(json.dumps(query("q1")) + "\n", encoding="utf-8")
+    saved("other.json", 9, n=10)
+    for name in ("data.json", "data.jsonl", "other.json"):
+        before = Path(name).read_bytes()
+        done = run("diff", "a.json", "b.json", "--output", name)
+        assert (done.code, done.out) == (2, "")
+        assert "--output: must not take the place of a" in done.err
+        assert Path(name).read_bytes() == before
+    for form in ("text", "json", "markdown"):  # what it wrote itself is written anew
+        for _ in range(2):
+            assert run("diff", "a.json", "b.json", "--format", form, "--output", f"d.{form}").code == 0
+
+
+def test_the_file_of_the_questions_of_a_report_is_an_input(run: Run) -> None:
+    saved("a.json", 9, n=10, per_query="rows.parquet")
+    saved("b.json", 8, n=10)
+    Path("rows.parquet").write_bytes(b"PAR1")
+    done = run("diff", "a.json", "b.json", "--output", "rows.parquet")
+    assert (done.code, done.out) == (2, "")
+    assert "must not be an input" in done.err
+    assert Path("rows.parquet").read_bytes() == b"PAR1"
+
+
+@pytest.mark.usefixtures("two")
+def test_the_place_of_the_output_speaks_of_no_other_report(run: Run) -> None:
+    done = run("diff", "a.json", "b.json", "--output", "/dev/null")
+    assert done.code == 2
+    assert "must be an ordinary file, got /dev/null" in done.err
+
+
+def test_a_report_without_values_is_not_comparable() -> None:
+    whole = RAGEvaluator(k=1).evaluate(queries=[query("q1")])
+    for reports in ([whole, {}], [{}, whole], [{}, {}]):
+        found = ReportManager().diff(reports)
+        assert found["comparable"] is False
+        assert "must hold values of metrics, got none" in found["reason"]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from rag_titan.cli.outcome import FAILED, FINE, UNUSABLE
-from rag_titan.cli.outputs import check_file
+from rag_titan.cli.outputs import check_file, check_no_data
 from rag_titan.cli.terminal import columns, escaped, say
 from rag_titan.errors import SettingsError
 
@@ -72,14 +72,23 @@ def diff(
         raise SettingsError(f"diff: must have two reports or more, got {len(reports)}. Name the oldest first.")
     if output is not None:
         check_file("--output", output, reports)
+        check_no_data("--output", output)
     from rag_titan.evaluation import ReportManager
 
     manager = ReportManager()
     loaded = [manager.load_json(path) for path in reports]
+    if output is not None:
+        check_file("--output", output, [Path(named) for named in map(_values_file, loaded) if named])
     options: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
     found = manager.diff(loaded, names=[str(path) for path in reports], primary=primary or None, **options)
     _put(found, form, output, everything=everything)
     raise typer.Exit(_exit_code(found, fail_on_regression, require_significant))
+
+
+def _values_file(report: Mapping[str, Any]) -> str | None:
+    """The file with the values of the questions that a report names: it is read, too."""
+    named = (report.get("meta") or {}).get("per_query")
+    return named if named and "\0" not in named else None
 
 
 def _put(found: Mapping[str, Any], form: Form, output: Path | None, *, everything: bool) -> None:

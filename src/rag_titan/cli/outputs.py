@@ -66,7 +66,7 @@ class Outputs:
         read = [Path(path) for path in inputs if path is not None and str(path) != "-"]
         taken: set[Path] = set()
         for option, file in self._named:
-            _check_place(option, file)
+            _check_place(option, file, beside=option == "--output")
             _check_no_input(option, file, read)
             if file.resolve() in taken:
                 raise SettingsError(f"{option}: must not be one of the reports, got {file}. Choose another name.")
@@ -120,14 +120,26 @@ def check_file(option: str, file: Path, inputs: Iterable[Path]) -> None:
     check_writable(option, file)
 
 
-def _check_place(option: str, file: Path) -> None:
+def check_no_data(option: str, file: Path) -> None:
+    """Raises SettingsError where a file that is no report of anything would take the place of a report or a dataset."""
+    from rag_titan.evaluation import RagTitanError, ReportManager, read_dataset
+
+    for what, read in (("a report", ReportManager().load_json), ("a dataset", read_dataset)):
+        try:
+            read(file)
+        except RagTitanError:
+            continue
+        raise SettingsError(f"{option}: must not take the place of {what}, got {file}. Choose another name.")
+
+
+def _check_place(option: str, file: Path, *, beside: bool = False) -> None:
     """No folder, device, pipe or socket; nor what stands for an open file (/dev/stdout, /proc/self/fd/1)."""
     if file.is_dir():
         raise SettingsError(f"{option}: must be a file, got the folder {file}. Choose another name.")
     where = Path(os.path.abspath(file))  # the name itself, not where a link leads
     if (file.exists() and not file.is_file()) or where.parent in _SYSTEM or where.parts[:2] == ("/", "proc"):
         rule = "must be an ordinary file, so that the Markdown report can stand beside it"
-        rule = rule if option == "--output" else "must be an ordinary file"
+        rule = rule if beside else "must be an ordinary file"
         raise SettingsError(f"{option}: {rule}, got {file}. Choose another name, such as report.json.")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rag_titan.evaluation.catalogue import Rows, values_of
+from rag_titan.evaluation.catalogue import Rows, stage_names, values_of
 from rag_titan.evaluation.conventions import SEED
 from rag_titan.evaluation.evaluator import SCHEMA
 from rag_titan.evaluation.limits import below
@@ -46,7 +46,10 @@ def _unreadable(current: Report, baseline: Report, rows: Rows) -> str | None:
     form = mapping(baseline.get("meta")).get("schema")
     if form is not None and (isinstance(form, bool) or form not in range(1, SCHEMA + 1)):
         return f"baseline: must be a report of form {SCHEMA}, got form {form!r}. Make a new baseline."
-    known = {row.name for row in rows} | set(values_of(current, rows))
+    measured = values_of(current, rows)
+    if not measured and current.keys().isdisjoint({*stage_names(rows), "scorecard"}):
+        return "current report: must hold values of metrics, got none: nothing to compare. Evaluate the run again."
+    known = {row.name for row in rows} | set(measured)
     if known.isdisjoint(values_of(baseline, rows)):
         return "baseline: must hold values of metrics, got none: nothing to compare with. Make a new baseline."
     return None
