@@ -113,3 +113,25 @@ def test_a_name_that_could_steer_the_terminal_is_escaped(run: Run) -> None:
     done = run("init", "a\x1b[2Jb")
     assert done.code == 0
     assert "\x1b" not in done.out
+
+
+@pytest.mark.parametrize("name", ["golden.json", "docs", ".github/workflows"])
+def test_no_link_leads_what_is_written_out_of_the_folder(run: Run, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "golden.json").write_text("mine", encoding="utf-8")
+    link = tmp_path / "kit" / name
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside / "golden.json" if name == "golden.json" else outside)
+    done = run("init", "kit", "--force")
+    assert (done.code, done.out) == (2, "")
+    assert "must hold no link where a file is written" in done.err
+    assert [file.read_text(encoding="utf-8") for file in outside.iterdir()] == ["mine"]
+    assert not (tmp_path / "kit" / "README.md").exists()
+
+
+def test_the_folder_itself_may_be_a_link(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "kit").symlink_to("real")
+    assert run("init", "kit").code == 0
+    assert (tmp_path / "real" / "golden.json").is_file()

@@ -69,6 +69,16 @@ def _text(template: str) -> str:
     return text
 
 
+def _check_links(folder: Path) -> None:
+    """A link inside the folder may lead anywhere, and what it leads to would be replaced."""
+    inside = folder.resolve()
+    for name in STARTER:
+        target = (folder / name).resolve()
+        if target != inside / name:
+            rule = f"must hold no link where a file is written, got {name}, which leads to {target}"
+            raise SettingsError(f"{folder}: {rule}. Take the link away, or choose another folder.")
+
+
 def _check(folder: Path, force: bool) -> None:
     """Before anything is written; a link that leads nowhere is there, too."""
     if folder.exists() and not folder.is_dir():
@@ -77,3 +87,4 @@ def _check(folder: Path, force: bool) -> None:
     if there and not force:
         rule = f"must have no file yet that would be replaced, got {', '.join(there)}"
         raise SettingsError(f"{folder}: {rule}. Choose another folder, or add --force.")
+    _check_links(folder)
