@@ -82,6 +82,11 @@ class ChunkMarks:
         return tuple(ends.tolist() for ends in (evidence.starts, evidence.ends, layout.starts, layout.ends))
 
     @cached_property
+    def _words(self) -> list[tuple[str, str]]:
+        """The words of each option, as they are and as they are compared: a quote is looked for in many chunks."""
+        return [(words or "", normal_text(words or "")) for words in self.spans.evidence.texts]
+
+    @cached_property
     def _options(self) -> list[range]:
         """The options of each item."""
         edges = self.spans.evidence.options.tolist()
@@ -111,7 +116,7 @@ class ChunkMarks:
         firsts, lasts, starts, ends = self._places
         first, last, start, end = firsts[option], lasts[option], starts[code], ends[code]
         if first < 0 or start < 0:
-            return self._by_words(self.spans.evidence.texts[option], code, text)
+            return self._by_words(option, code, text)
         low, high = max(first, start), min(last, end)
         whole = (low, high) == (first, last)
         if low >= high or not (whole or self._share_a_token(option, code)):
@@ -120,8 +125,9 @@ class ChunkMarks:
         span = located(words.strip(), text, low - start + len(words) - len(words.lstrip()))
         return None if span is None else (span, whole)
 
-    def _by_words(self, words: str | None, code: int, text: str) -> tuple[Span, bool] | None:
-        if not words or normal_text(words) not in self.spans.layout.normal_texts[code]:
+    def _by_words(self, option: int, code: int, text: str) -> tuple[Span, bool] | None:
+        words, normal = self._words[option]
+        if not normal or normal not in self.spans.layout.normal_texts[code]:
             return None
         span = located(words, text)
         return None if span is None else (span, True)
