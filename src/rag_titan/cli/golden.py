@@ -79,11 +79,10 @@ def check(
     """
     from rag_titan.cli.golden_documents import golden_documents
     from rag_titan.evaluation import check_golden
-    from rag_titan.evaluation.data.notices import Notices
 
-    notices = Notices()
-    result = check_golden(golden, golden_documents(documents, notices), chunks, separator=separator)
-    result["warnings"] = [*notices.texts(), *result["warnings"]]
+    texts, notes = golden_documents(documents)
+    result = check_golden(golden, texts, chunks, separator=separator)
+    result["warnings"] = [*notes, *result["warnings"]]
     printed = json.dumps(result, indent=2, ensure_ascii=False)
     say([printed] if form is Form.JSON else _lines(golden, result))
     raise typer.Exit(0 if result["ready"] else NOT_READY)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rag_titan.evaluation import read_documents
 from rag_titan.evaluation.data.notices import Notices
-from rag_titan.evaluation.preparation.document_files import read_documents
 
 
-def golden_documents(path: Path | None, notices: Notices) -> dict[str, str] | None:
-    """{document id: text}, or None for None; what was not read, or not wholly, goes into the notices.
+def golden_documents(path: Path | None) -> tuple[dict[str, str] | None, list[str]]:
+    """{document id: text}, or None for None, and a sentence for each kind of what was not read, or not wholly.
 
     Raises DatasetError where there is no document, MissingExtraError where a library is absent that all of them need.
     """
+    notices = Notices()
 
     def load(file: Path, name: str) -> str:
         from rag_titan.pipeline.loading.load import load_document
@@ -22,4 +23,5 @@ def golden_documents(path: Path | None, notices: Notices) -> dict[str, str] | No
             notices.add(warning)
         return document.text
 
-    return None if path is None else read_documents(path, notices, load)
+    documents = None if path is None else read_documents(path, notices, load)
+    return documents, notices.texts()

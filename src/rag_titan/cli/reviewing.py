@@ -12,7 +12,6 @@ from typing import Any
 
 from rag_titan.cli.golden_documents import golden_documents
 from rag_titan.cli.terminal import escaped, say
-from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.preparation.golden_review import REJECTED, Extract, GoldenReview
 
 OPEN, CLOSE = ">>>", "<<<"  # around a quote, as a terminal need not have colours
@@ -26,13 +25,12 @@ class Review:
     """A person, a file of golden questions, and the documents."""
 
     def __init__(self, golden: Path, documents: Path | None, separator: str) -> None:
-        notices = Notices()
-        self.golden = GoldenReview(golden, golden_documents(documents, notices), separator)
-        self.golden.notices.take(notices)
+        texts, notes = golden_documents(documents)
+        self.golden = GoldenReview(golden, texts, separator)
         self.file = self.golden.file
         self._separator = separator
         self._unsaved: str | None = None  # what is lost if the review ends now
-        say(f"note: {escaped(notice)}" for notice in self.golden.notices.texts())
+        say(f"note: {escaped(notice)}" for notice in [*notes, *self.golden.notices.texts()])
 
     def run(self, again: bool) -> None:
         """Ask about every question that is left; stops at "quit" and where the answers end."""
