@@ -154,15 +154,15 @@ def _app(
         got = "neither" if url is None else "both"
         raise SettingsError(f"--url, --call: must be given one of them, got {got}. Say which app to ask.")
     if call is not None:
-        return _function(call)
+        return function_of(call)
     from rag_titan.evaluation import HttpApp
 
     return HttpApp(
-        url or "", _json(request), method=method, headers=headers, allow_remote=allow_remote
+        url or "", json_of(request), method=method, headers=headers, allow_remote=allow_remote
     )  # fmt: skip
 
 
-def _json(request: str | None) -> Any:
+def json_of(request: str | None) -> Any:
     if request is None:
         return None
     try:
@@ -172,11 +172,11 @@ def _json(request: str | None) -> Any:
         raise SettingsError(f"--request: must be JSON, got something else. Write it as {example}.") from None
 
 
-def _function(call: str) -> Callable[[str], Any]:
+def function_of(call: str, option: str = "--call") -> Callable[[str], Any]:
     """The function that `module:name` stands for; the module may lie in the current folder."""
     module, colon, name = call.partition(":")
     if not module or not colon or not name:
-        raise SettingsError(f"--call: must be MODULE:FUNCTION, got {escaped(call)!r}. Write it as my_app:answer.")
+        raise SettingsError(f"{option}: must be MODULE:FUNCTION, got {escaped(call)!r}. Write it as my_app:answer.")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -184,12 +184,12 @@ def _function(call: str) -> Callable[[str], Any]:
     except (Exception, SystemExit) as error:  # whatever somebody else's module raises while it loads
         said = f"{type(error).__name__}: {error}"
         raise SettingsError(
-            f"--call: must be a module that loads, got {said} from {module}. Try it in Python."
+            f"{option}: must be a module that loads, got {said} from {module}. Try it in Python."
         ) from None
     for part in name.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise SettingsError(f"--call: must name a function of {module}, got {name}. Check its name.")
+        raise SettingsError(f"{option}: must name a function of {module}, got {name}. Check its name.")
     function: Callable[[str], Any] = found
     return function
 

@@ -46,7 +46,7 @@ class Drive:
     first: Floats = field(init=False)
     ended: Floats = field(init=False)
     most_in_flight: int = 0
-    elapsed: float = 0.0
+    complete: bool = False
 
     def __post_init__(self) -> None:
         self.outcomes = [None] * len(self.times)
@@ -66,12 +66,18 @@ class Drive:
                 self._send(place)
             while self._open:
                 await asyncio.wait(self._open)
+            self.complete = True
         finally:
-            self.elapsed = loop.time() - self._zero
             opened = list(self._open)
             for task in opened:
                 task.cancel()
             await asyncio.gather(*opened, return_exceptions=True)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from the start to the last thing that happened, in a run that was stopped."""
+        happened = np.concatenate([self.begun, self.ended])
+        return float(np.nanmax(happened, initial=0.0))
 
     def _send(self, place: int) -> None:
         import asyncio

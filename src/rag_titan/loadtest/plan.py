@@ -14,6 +14,7 @@ from rag_titan.loadtest.schedule import ARRIVALS, Arrivals
 RATES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 LONGEST = 86_400.0  # seconds
 MOST_REQUESTS = 5_000_000  # of one step: each holds some 100 bytes until the step is done
+IN_FLIGHT = 500  # systems let a process have some 1,000 open files
 LATE = 0.05  # of the SLA: a p99 that counts from the intended start is too high by the lag, at most
 
 
@@ -29,7 +30,7 @@ class Plan:
     seed           of the Poisson arrivals
     trials         how often the knee is looked for, each time with other arrivals
     timeout        seconds after which a request has failed
-    max_in_flight  open requests; None for twice as many as the rate makes when all take the whole SLA
+    max_in_flight  open requests; None for 500, or twice as many as the rate makes when all take the whole SLA
     max_lag_ms     p99 of how late the generator may send; None for 5 % of the SLA. Beyond it a step is invalid
     resolution     the knee is found when the two rates around it differ by this share
     all_rates      also the rates beyond the first breach, to see the plateau or the collapse
@@ -95,7 +96,9 @@ class Plan:
 
     def bound(self, rate: float) -> int:
         """Open requests at this rate (Little's law: as many are open as come in during the time of one)."""
-        return math.ceil(2 * rate * self.sla_ms / 1000) + 16 if self.max_in_flight is None else self.max_in_flight
+        if self.max_in_flight is not None:
+            return self.max_in_flight
+        return max(IN_FLIGHT, math.ceil(2 * rate * self.sla_ms / 1000))
 
     def record(self) -> dict[str, Any]:
         """As JSON."""

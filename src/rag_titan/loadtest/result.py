@@ -10,7 +10,7 @@ from typing import Any
 from rag_titan import __version__
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.writing import PathLike, write
-from rag_titan.loadtest.histogram import QUANTILES, Latencies
+from rag_titan.loadtest.histogram import Latencies
 from rag_titan.loadtest.knee import Knee, knee_of, saturates_first
 from rag_titan.loadtest.plan import Plan
 from rag_titan.loadtest.ramp import Bracket, ramp
@@ -97,21 +97,6 @@ def step_record(step: Step, plan: Plan) -> dict[str, Any]:
     }
 
 
-def step_rows(steps: Sequence[Step], plan: Plan) -> list[dict[str, Any]]:
-    """The figures of the valid steps as rows for pictures, by rate; of a rate that was tried more than once each."""
-    return [
-        {
-            "rate": step.rate,
-            "trial": str(step.trial),
-            "effective_qps": step.effective_qps,
-            "throughput_qps": step.throughput_qps,
-            **{f"{name}_ms": step.latency.quantile(share) for name, share in QUANTILES.items()},
-        }
-        for step in sorted(steps, key=lambda one: (one.rate, one.trial))
-        if step.invalid(plan) is None and step.sent
-    ]
-
-
 def read_result(path: PathLike) -> LoadResult:
     """What `save` wrote. Raises DatasetError for anything else."""
     try:
@@ -149,31 +134,51 @@ def _step(record: Mapping[str, Any], where: str) -> Step:
     )
 
 
+def few_note(steps: Sequence[Step]) -> list[str]:
+    """A sentence on rates whose p99 stands on few requests, if there are any."""
+    few = sorted({step.rate for step in steps if 0 < step.sent < FEW})
+    if not few:
+        return []
+    rates = ", ".join(f"{rate:g}" for rate in few)
+    return [f"At {rates} requests a second fewer than {FEW} were sent: their p99 is the slowest one."]
+
+
 def merged(results: Sequence[LoadResult]) -> LoadResult:
     """Load tests of one target that ran at the same time, from several processes or machines, as one.
 
-    The n-th step of each belongs together: their rates add up, and their latencies go into one histogram. Use it with
-    runs of the given rates alone (`trials=1`, `resolution=1`, `all_rates=True`): each generator would look for a knee
-    of its own otherwise.
+    The n-th valid step of each belongs together: their rates add up, and their latencies go into one histogram. Use it
+    with runs of the given rates alone (`trials=1`, `resolution=1`, `all_rates=True`): each generator would look for a
+    knee of its own otherwise.
 
     Raises DatasetError where the runs did not go through the same number of steps, of the same length.
     """
-    counts = {len(result.steps) for result in results}
-    if len(counts) != 1:
-        rule = f"must be of as many steps in all files, got {sorted(counts)}. Merge runs of one plan."
-        raise DatasetError("load tests", rule)
     first, *others = results
-    steps = list(first.steps)
+    steps = _valid(first)
     for other in others:
         if other.plan.sla_ms != first.plan.sla_ms:
             rule = (
                 f"must be of one SLA, got {first.plan.sla_ms:g} and {other.plan.sla_ms:g} ms. Merge runs of one plan."
             )
             raise DatasetError("load tests", rule)
-        steps = [one.plus(two) for one, two in zip(steps, other.steps, strict=True)]
-    plan = replace(first.plan, rates=[step.rate for step in steps], max_in_flight=None, trials=1)
-    invalid = next((result.invalid for result in results if result.invalid), None)
+        more = _valid(other)
+        if len(more) != len(steps):
+            rule = f"must be of as many steps in all files, got {len(steps)} and {len(more)}. Merge runs of one plan."
+            raise DatasetError("load tests", rule)
+        steps = [one.plus(two) for one, two in zip(steps, more, strict=True)]
+    plan = first.plan
+    if steps:
+        plan = replace(plan, rates=[step.rate for step in steps], max_in_flight=None, trials=1)
     held = {step.rate: bool(step.sustained(plan)) for step in steps}
-    bracket = (ramp(sorted(held), held.__getitem__),) if held else ()
-    stopped = any(result.stopped for result in results)
-    return LoadResult(first.target, plan, tuple(steps), bracket, stopped, invalid, first.notes)
+    return LoadResult(
+        first.target,
+        plan,
+        tuple(steps),
+        (ramp(sorted(held), held.__getitem__),) if held else (),
+        any(result.stopped for result in results),
+        next((result.invalid for result in results if result.invalid), None),
+        tuple(few_note(steps)),
+    )
+
+
+def _valid(result: LoadResult) -> list[Step]:
+    return [step for step in result.steps if step.invalid(result.plan) is None]

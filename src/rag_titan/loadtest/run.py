@@ -10,7 +10,7 @@ from rag_titan.errors import SettingsError
 from rag_titan.loadtest.driver import TIMED_OUT, Drive, asked
 from rag_titan.loadtest.plan import Plan
 from rag_titan.loadtest.ramp import Bracket, ramp, refined
-from rag_titan.loadtest.result import FEW, LoadResult
+from rag_titan.loadtest.result import LoadResult, few_note
 from rag_titan.loadtest.schedule import arrivals
 from rag_titan.loadtest.step import Step, step_of
 from rag_titan.loadtest.target import Target
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import asyncio
 
 TRIES = 2  # of a step in which the generator was late: another load on its machine may have been the cause
-_PROBES = 20  # requests, one after the other, that a target gets to recover after a step with time-outs
+_RECOVERY = 3  # times the time-out that a target gets to recover after a step with time-outs
+_PAUSE = 0.1  # of the time-out, between two requests of these
 
 Progress = Callable[[str], None]
 
@@ -133,20 +134,17 @@ class _Test:
 
         self._progress("waiting for the target to recover")
         loop = asyncio.get_running_loop()
-        for _ in range(_PROBES):
-            begin = loop.time()
+        deadline = loop.time() + _RECOVERY * self.plan.timeout
+        while (begin := loop.time()) < deadline:
             outcome = await asked(self._target, self._questions[0], self.plan.timeout)
             if outcome.error is None and (loop.time() - begin) * 1000 <= self.plan.sla_ms:
                 return
+            await asyncio.sleep(_PAUSE * self.plan.timeout)
         self._unrecovered.append(rate)
 
     def notes(self) -> list[str]:
         """What is odd about the run."""
-        notes = []
-        few = sorted({step.rate for step in self.steps if 0 < step.sent < FEW})
-        if few:
-            rates = ", ".join(f"{rate:g}" for rate in few)
-            notes.append(f"At {rates} requests a second fewer than {FEW} were sent: their p99 is the slowest one.")
+        notes = few_note(self.steps)
         distinct = len(set(self._questions))
         most = max((step.sent for step in self.steps), default=0)
         if most > distinct:

@@ -114,7 +114,7 @@ def _joined(one: Mapping[str, Latencies], two: Mapping[str, Latencies]) -> dict[
 
 def step_of(drive: Drive, plan: Plan, rate: float, trial: int) -> Step:
     """The figures of a run, whole or stopped; a run that was stopped is measured as far as it came."""
-    seconds = min(plan.duration, max(0.0, drive.elapsed - plan.warm_up))
+    seconds = plan.duration if drive.complete else min(plan.duration, max(0.0, drive.elapsed - plan.warm_up))
     due = (drive.times >= plan.warm_up) & (drive.times < plan.warm_up + seconds)
     over = np.array([outcome is not None for outcome in drive.outcomes], dtype=bool)
     answered = np.array([outcome is not None and outcome.error is None for outcome in drive.outcomes], dtype=bool)

@@ -1,0 +1,153 @@
+"""A load test in words, as a table and as pictures."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rag_titan.evaluation.reports.cells import cell
+from rag_titan.loadtest.histogram import QUANTILES
+from rag_titan.loadtest.knee import saturates_first
+from rag_titan.loadtest.result import LoadResult
+from rag_titan.loadtest.step import Step
+from rag_titan.plots import Axis, Mark, curves
+
+NOTHING = "–"
+TITLE = "Load test"
+HEADER = ("rate", "sent", "effective QPS", "throughput", "p50", "p95", "p99", "first token", "failed", "lag", "SLA")
+_SHOWN_ERRORS = 5
+
+
+def rows(result: LoadResult) -> list[list[str]]:
+    """The cells below HEADER, one row a step, in the order of rates; times in ms. `lag` is the generator's p99."""
+    ordered = sorted(result.steps, key=lambda step: (step.rate, step.trial))
+    return [_row(step, result) for step in ordered]
+
+
+def _row(step: Step, result: LoadResult) -> list[str]:
+    plan = result.plan
+    kept = {True: "kept", False: "breached", None: NOTHING}[step.sustained(plan)]
+    return [
+        _number(step.rate),
+        str(step.sent),
+        _number(step.effective_qps),
+        _number(step.throughput_qps),
+        *(_time(step.latency.quantile(share), step) for share in QUANTILES.values()),
+        _number(step.first.quantile(0.5) if step.first else None),
+        str(step.sent - step.latency.answered),
+        _number(step.lag.quantile(plan.share)),
+        kept if step.invalid(plan) is None else "invalid",
+    ]
+
+
+def verdict(result: LoadResult) -> list[str]:
+    """What came out, in sentences."""
+    lines = []
+    if result.stopped:
+        lines.append("Stopped: these are the figures so far.")
+    if result.invalid:
+        lines.append(f"INVALID: {result.invalid} Use a machine that is less busy, or lower rates.")
+    elif result.knee is not None:
+        lines.append(f"Max sustainable rate: {_knee(result)}")
+    found = saturates_first(result.steps, result.plan)
+    if found and not result.invalid:
+        lines.append(f"Saturates first: {found['reason']}")
+    lines += [f"Failed at {step.rate:g} a second: {_errors(step)}" for step in _failing(result.steps)]
+    return [*lines, *(f"Note: {note}" for note in result.notes)]
+
+
+def _knee(result: LoadResult) -> str:
+    knee, plan = result.knee, result.plan
+    if knee is None:
+        return NOTHING
+    limit = f"p{plan.share * 100:g} within {plan.sla_ms:g} ms"
+    if knee.rate is None:
+        return f"below {plan.rates[0]:g} requests a second: even there not {limit}."
+    trials = (
+        f", {_number(knee.low)} to {_number(knee.high)} in {len(knee.trials)} trials" if len(knee.trials) > 1 else ""
+    )
+    least = "at least " if knee.bound == "at least" else ""
+    return f"{least}{_number(knee.rate)} requests a second ({limit}{trials})."
+
+
+def _failing(steps: Sequence[Step]) -> list[Step]:
+    """The step of each rate that failed most."""
+    worst: dict[float, Step] = {}
+    for step in steps:
+        if step.errors and sum(step.errors.values()) > sum((worst.get(step.rate) or step).errors.values()) - 1:
+            worst[step.rate] = step
+    return [worst[rate] for rate in sorted(worst)]
+
+
+def _errors(step: Step) -> str:
+    kinds = list(step.errors.items())
+    more = f", and {len(kinds) - _SHOWN_ERRORS} kinds more" if len(kinds) > _SHOWN_ERRORS else ""
+    return ", ".join(f"{count:,} x {kind}" for kind, count in kinds[:_SHOWN_ERRORS]) + more + "."
+
+
+def markdown(result: LoadResult) -> str:
+    """The whole as Markdown."""
+    plan = result.plan
+    lines = [f"# {TITLE}", "", f"{cell(result.target)}, {plan.duration:g} s a rate, {plan.arrivals} arrivals.", ""]
+    lines += [f"- {cell(line, 400)}" for line in verdict(result)]
+    lines += ["", _line(HEADER), _line(["---:"] * len(HEADER)), *map(_line, rows(result)), ""]
+    lines += ["Latencies in ms, from the time at which the request was to be sent.", ""]
+    return "\n".join(lines)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def pictures(result: LoadResult) -> list[Any]:
+    """Effective QPS and throughput over the rate, and latencies over the rate, with the knee.
+
+    Raises MissingExtraError without the extra `plots`.
+    """
+    steps = [step for step in result.steps if step.sent and step.invalid(result.plan) is None]
+    rates = sorted({step.rate for step in steps})
+    done, slow = [], []
+    for rate in rates:
+        same = [step for step in steps if step.rate == rate]
+        done += [
+            {"rate": rate, "qps": _middle(values), "of": name}
+            for name, values in (
+                ("effective", [step.effective_qps for step in same]),
+                ("completed", [step.throughput_qps for step in same]),
+            )
+        ]
+        slow += [
+            {"rate": rate, "ms": _middle([step.latency.quantile(share) for step in same]), "of": name}
+            for name, share in QUANTILES.items()
+        ]
+    knee = result.knee
+    mark = None if knee is None or knee.rate is None else Mark(knee.rate, f"knee {_number(knee.rate)}")
+    across = Axis("rate", "requests a second")
+    within = f"completed within {result.plan.sla_ms:g} ms, and at all"
+    return [
+        curves(done, across, Axis("qps", "completed a second"), title=f"Effective QPS: {within}", by="of", mark=mark),
+        curves(slow, across, Axis("ms", "ms", log=True), title="Latency from the intended start", by="of", mark=mark),
+    ]
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    """The median over the trials; None where one of them is: a p99 that failed is no number."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if len(known) == len(values) else None
+
+
+def _time(value: float | None, step: Step) -> str:
+    """A quantile; one that is a request that failed says so."""
+    return _number(value) if value is not None or not step.sent else "failed"
+
+
+def _number(value: float | None) -> str:
+    """Three digits that say something.
+
+    >>> [_number(value) for value in (0.1234, 12.34, 1234.5, None)]
+    ['0.123', '12.3', '1234', '–']
+    """
+    if value is None:
+        return NOTHING
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,0 +1,128 @@
+"""rag-titan load: what it prints, writes and ends with."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.evaluation.preparation.http_app import serving
+
+from rag_titan.cli.main import main
+
+pytestmark = pytest.mark.load
+pytest.importorskip("hdrh")
+QUICK = ("--rates", "20", "--duration", "0.5", "--warm-up", "0", "--trials", "1", "--max-lag-ms", "100000")
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def once(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["rag-titan", "load", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return int(end.value.code or 0), out, err
+
+    return once
+
+
+def test_a_server_that_keeps_up(run: Run, tmp_path: Path) -> None:
+    golden = tmp_path / "golden.json"
+    golden.write_text(json.dumps([{"id": n, "question": f"Q{n}?", "expected_answer": "x"} for n in range(3)]))
+    with serving(lambda request: request.json({"answer": "x", "search_latency_ms": 1})) as app:
+        code, out, _ = run(app.url, *QUICK, "--questions", golden, "--output", "load.json", "--markdown", "load.md")
+        questions = set(app.questions)
+    assert code == 0
+    assert questions == {"Q0?", "Q1?", "Q2?"}
+    header, row, *_ = out.splitlines()
+    assert header.split()[:2] == ["rate", "sent"]
+    assert row.split()[0] == "20"
+    assert "Max sustainable rate: at least 20 requests a second (p99 within 2000 ms)." in out
+    record = json.loads((tmp_path / "load.json").read_text())
+    assert (record["valid"], record["max_sustainable_rate"]["rate"]) == (True, 20)
+    assert record["steps"][0]["parts_ms"]["search"]["mean"] == 1
+    assert (tmp_path / "load.md").read_text().startswith("# Load test\n")
+
+
+def test_all_figures_as_json(run: Run) -> None:
+    with serving(lambda request: request.json({"answer": "x"})) as app:
+        code, out, _ = run(app.url, *QUICK, "--json")
+    assert (code, json.loads(out)["stopped"]) == (0, False)
+
+
+def test_a_rate_that_must_be_sustained(run: Run) -> None:
+    def half(request: object) -> None:
+        with app.lock:
+            broken = len(app.requests) % 2
+        request.json({}, 500 if broken else 200)  # type: ignore[attr-defined]
+
+    with serving(half) as app:  # type: ignore[arg-type]
+        code, out, err = run(app.url, *QUICK, "--min-rate", "30")
+    assert code == 1
+    assert err == "rag-titan: 30 requests a second were not sustained.\n"
+    assert "x HTTP 500." in out
+
+
+def test_nothing_was_answered(run: Run) -> None:
+    with serving(lambda request: request.say(b"", 503)) as app:
+        code, out, err = run(app.url, *QUICK)
+    assert (code, err) == (3, "rag-titan: nothing was answered.\n")
+    assert "failed" in out
+
+
+def test_a_generator_that_is_late_is_no_result(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "busy_app.py").write_text("def answer(question):\n    return {'answer': 'x'}\n")
+    words = [word if word != "100000" else "0" for word in QUICK]
+    code, out, err = run("busy_app:answer", *words)
+    assert (code, err) == (3, "rag-titan: the run is invalid.\n")
+    assert "INVALID: At 20 requests a second the generator itself sent" in out
+    assert "Max sustainable" not in out
+
+
+def test_two_files_are_merged(run: Run, tmp_path: Path) -> None:
+    with serving(lambda request: request.json({"answer": "x"})) as app:
+        for name in "ab":
+            run(app.url, *QUICK, "--output", f"{name}.json")
+    code, out, _ = run("--merge", "a.json", "--merge", "b.json")
+    assert code == 0
+    assert "at least 40 requests a second" in out
+    assert run("app:x", "--merge", "a.json")[0] == 2
+
+
+def test_pictures(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    with serving(lambda request: request.json({"answer": "x"})) as app:
+        assert run(app.url, *QUICK, "--plot", "load.html")[0] == 0
+    page = (tmp_path / "load.html").read_text()
+    assert page.count("<svg") == 2
+    assert ">knee 20<" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((), "target: must be given, got none. Write it as http://127.0.0.1:8000/ask or my_app:answer."),
+        (("http://example.org/",), "url: must be on this machine, got example.org. Add --allow-remote to ask that."),
+        (("app",), "target: must be MODULE:FUNCTION, got 'app'. Write it as my_app:answer."),
+        (("no_such_app:answer",), "target: must be a module that loads, got ModuleNotFoundError"),
+        (("http://127.0.0.1/", "--rates", "fast"), "--rates: must be numbers, got 'fast'. Write them as 1,2,5."),
+        (("http://127.0.0.1/", "--request", "{"), "--request: must be JSON"),
+        (("http://127.0.0.1/", "--plot", "x.gif"), "x.gif: must end with .html, .png or .svg."),
+        (("http://127.0.0.1/", "--questions", "none.json"), "none.json: "),
+        (("http://127.0.0.1/", "--header", "x: $NOT_EXPORTED"), "header x: must name variables of the environment"),
+        (("--merge", "none.json"), "none.json: must be a file that can be read"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(run: Run, words: tuple[str, ...], sentence: str) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"rag-titan: {sentence}")
+    assert err.count("\n") == 1
