@@ -204,7 +204,7 @@ class _Comparing:
         dataset["queries"] = [_with_missed(query) for query in dataset["queries"]]
         report = RAGEvaluator(k=self.k, conventions=_RULES).evaluate(**dataset)
         cut, depth = with_equal_text(dataset, self.words)
-        equal = RAGEvaluator(k=depth, conventions=_RULES, stages=["retrieval"]).evaluate(**cut, per_query=None)
+        equal = RAGEvaluator(k=depth, conventions=_RULES, stages=["retrieval"]).evaluate(**cut)
         return _measured(variant, report, equal, dataset["queries"])
 
     def _tell(self, place: int, of: int, done: int, variant: Variant, doing: str = "asking") -> None:
@@ -286,9 +286,9 @@ def _measured(variant: Variant, report: Record, equal: Record, queries: Sequence
     for name, stage, key in taken:
         row.values[name], row.n[name] = _value(report, stage, key)
     row.values["recall_in_words"], row.n["recall_in_words"] = _value(equal, "retrieval", "token_recall")
-    # F1 = 2 |R and G| / (|R| + |G|) = 2 IoU / (1 + IoU), for each question
-    overlaps = [one["token_iou"] for one in (report["retrieval"] or {}).get("per_query", ())]
-    f1 = [2 * overlap / (1 + overlap) for overlap in overlaps if overlap is not None]
+    pairs = zip(_questions(report), _questions(equal), strict=True)
+    row.per_query = [_of_question(one, cut["token_recall"]) for one, cut in pairs]
+    f1 = [one["token_f1"] for one in row.per_query if one["token_f1"] is not None]
     row.values["token_f1"], row.n["token_f1"] = (sum(f1) / len(f1) if f1 else None), len(f1)
     row.values["answered"] = sum(map(_is_answered, queries)) / len(queries)
     row.n["answered"] = len(queries)
@@ -296,6 +296,20 @@ def _measured(variant: Variant, report: Record, equal: Record, queries: Sequence
     row.chunks, row.mean_chunk_tokens = report["meta"]["counts"]["chunks"], chunking.get("mean_chunk_tokens")
     row.warnings = [*report["warnings"]]
     return row
+
+
+def _questions(report: Record) -> list[Record]:
+    return list((report["retrieval"] or {}).get("per_query", ()))
+
+
+def _of_question(measured: Record, recall_in_words: float | None) -> Record:
+    """What the retrieval of one question is worth, its token F1 among it."""
+    overlap = measured["token_iou"]  # F1 = 2 |R and G| / (|R| + |G|) = 2 IoU / (1 + IoU)
+    return {
+        **{key: measured[key] for key in ("id", "token_recall", "token_precision", "token_iou", "f1_at_k")},
+        "recall_in_words": recall_in_words,
+        "token_f1": None if overlap is None else 2 * overlap / (1 + overlap),
+    }
 
 
 def _value(report: Record, stage: str, key: str) -> tuple[float | None, int]:

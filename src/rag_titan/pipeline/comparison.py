@@ -72,6 +72,8 @@ class Row:
     chunks       how many there are, and their mean length in tokens
     error        why there are no values
     warnings     what is to be known about them
+    per_query    [{"id", "token_recall", "token_precision", "token_iou", "token_f1", "f1_at_k", "recall_in_words"}] of
+                 each question that was asked, to compare combinations question by question; not in `as_dict`
     """
 
     variant: Variant
@@ -84,6 +86,7 @@ class Row:
     mean_chunk_tokens: float | None = None
     error: str | None = None
     warnings: list[str] = field(default_factory=list)
+    per_query: list[dict[str, Any]] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values."""
