@@ -11,6 +11,8 @@ import typer
 
 from rag_titan.cli.outputs import check_file
 from rag_titan.cli.terminal import escaped, say
+from rag_titan.errors import SettingsError
+from rag_titan.evaluation import Metric
 from rag_titan.evaluation.reports.figures import NOTHING, value_text
 
 SHOWN = "What is shown"
@@ -55,12 +57,12 @@ def show(result: Mapping[str, Any], lines: Iterable[str], as_json: bool, output:
     say([text] if as_json else map(escaped, lines))
 
 
-def with_interval(found: Mapping[str, Any], key: str) -> str:
-    """A value and its interval of 95 %."""
-    value, ends = value_text(None, key, found["value"]), found["ci95"]
+def with_interval(found: Mapping[str, Any], key: str, row: Metric | None = None) -> str:
+    """A value and its interval of 95 %; without a row it is a rate."""
+    value, ends = value_text(row, key, found["value"]), found["ci95"]
     if ends is None or found["value"] is None:
         return value
-    return f"{value} [{value_text(None, key, ends[0])}, {value_text(None, key, ends[1])}]"
+    return f"{value} [{value_text(row, key, ends[0])}, {value_text(row, key, ends[1])}]"
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -71,3 +73,19 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         right = all(cell[:1].isdigit() or cell[:1] in (*"-<>", NOTHING) for cell in column[1:])
         columns.append([cell.rjust(width) if right else cell.ljust(width) for cell in column])
     return ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+
+
+def listed(text: str) -> list[str]:
+    """The parts of "a,b"."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def numbers(option: str, text: str) -> list[int]:
+    """The whole numbers of "3,5".
+
+    Raises SettingsError.
+    """
+    try:
+        return [int(part) for part in listed(text)]
+    except ValueError:
+        raise SettingsError(f"{option}: must be whole numbers, got {text!r}. Write them as 3,5.") from None
