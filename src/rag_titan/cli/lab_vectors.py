@@ -12,8 +12,10 @@ import typer
 
 from rag_titan.cli.outputs import check_file
 from rag_titan.cli.terminal import counted, escaped, say
+from rag_titan.errors import SettingsError
 
 FOUND = 1
+NAMED = 5  # ids that are printed; --json has 20
 GIVEN, SHOWN = "What is tested", "What is shown"
 
 
@@ -103,11 +105,65 @@ def vectors(
         from rag_titan.evaluation.writing import write
 
         write(output, text + "\n")
+    if plot is not None:
+        _draw(result, plot)
     say([text] if as_json else _lines(result))
     raise typer.Exit(FOUND if fail_on_finding and result["findings"] else 0)
 
 
+def _draw(result: Mapping[str, Any], file: Path) -> None:
+    from rag_titan.plots import Axis, curves, save
+
+    gap = result.get("similarity_gap")
+    if gap is None:
+        raise SettingsError("--plot: must have a similarity gap to draw, got too few vectors. Leave it out.")
+    axis = Axis("gap", "cosine of rank 1 less that of rank 10")
+    save([curves(gap["sizes"], Axis("size", "vectors", log=True), axis, title="Similarity gap")], file,
+         title="Vector health")  # fmt: skip
+
+
 def _lines(result: Mapping[str, Any]) -> Iterator[str]:
+    of, asked = result["vectors"], result["queries"]
+    queries = "" if asked is None else f"; {counted(asked['count'], 'query vector')}, {asked['dtype']}"
+    yield f"{escaped(of['where'])}: {counted(of['count'], 'vector')} of {of['dimensions']}, {of['dtype']}{queries}"
+    yield from (f"  {name:<22}{said}" for name, said in _measured(result) if said)
+    for note in result["notes"]:
+        yield f"note: {escaped(note)}"
     for finding in result["findings"]:
-        yield escaped(finding["text"])
-    yield counted(len(result["findings"]), "finding")
+        yield f"{finding['kind']}: {escaped(finding['text'])}. {finding['advice']}"
+        if finding["ids"]:
+            more = f" and {finding['count'] - NAMED:,} more" if finding["count"] > NAMED else ""
+            yield f"  ids: {', '.join(escaped(name) for name in finding['ids'][:NAMED])}{more}"
+    yield f"{counted(len(result['findings']), 'finding')}."
+
+
+def _measured(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What was measured, by name."""
+    for what, norms in result["norms"].items():
+        if norms is not None and norms["median"] is not None:
+            said = f"{norms['not_unit']:,} of {norms['count']:,} beyond {norms['tolerance']:.0e}"
+            yield "not of length 1", f"{said} ({what}; median {norms['median']:.6g})"
+    if metrics := result.get("metrics"):
+        shared = [value for value in metrics["shared"].values() if value is not None]
+        yield "metrics agree", f"{min(shared):.1%} of the top {metrics['k']}" if shared else ""
+    if own := result.get("self_retrieval"):
+        yield "nearest to itself", f"{own['first_share']:.1%} of {own['n']:,} by {own['metric']}"
+        yield "similarity about 1", f"{own['similarity_about_1_share']:.1%}" if own["reembedded"] else ""
+    if copies := result.get("duplicates"):
+        near = "" if copies["near"] is None else f", {copies['near']:,} of {copies['near_of']:,} with a near-duplicate"
+        yield "equal vectors", f"{copies['equal']:,} of {copies['of']:,}{near}"
+    if (hubs := result.get("hubness")) and hubs["skewness"] is not None:
+        largest = f"largest hub in {hubs['largest_hub_share']:.1%} of the top {hubs['k']}"
+        yield "hubness", f"skewness {hubs['skewness']:.2f}, {largest}"
+    if gap := result.get("similarity_gap"):
+        yield "similarity gap", ", ".join(f"{row['gap']:.4f} ({row['size']:,})" for row in gap["sizes"])
+    if contrast := result.get("contrast"):
+        yield "farthest : nearest", f"{contrast['ratio']:.2f}"
+    if models := result.get("two_models"):
+        yield "models", _models(models)
+
+
+def _models(models: Mapping[str, Any]) -> str:
+    if not models["decided"]:
+        return "cannot be told: too few vectors, or vectors without structure"
+    return "one" if len(models["families"]) == 1 else " and ".join(f"{size:,}" for size in models["families"])

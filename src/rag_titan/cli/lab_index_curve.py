@@ -1,0 +1,180 @@
+"""rag-titan lab index-curve: what the parameter of an index buys, and how its time grows with the corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rag_titan.cli.lab_vectors import FOUND, Metric
+from rag_titan.cli.outputs import check_file
+from rag_titan.cli.terminal import counted, escaped, progress, say
+from rag_titan.errors import SettingsError
+
+GIVEN, INDEX, SHOWN = "What is searched", "The index", "What is shown"
+
+Index = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", rich_help_panel=INDEX,
+        help="faiss-hnsw, faiss-ivf, faiss-flat, usearch-hnsw, exact, or module:function that builds one.",
+    ),
+]  # fmt: skip
+Parameter = Annotated[
+    str | None, typer.Option(metavar="NAME", rich_help_panel=INDEX, help="What the values are of, for module:function.")
+]
+Values = Annotated[
+    str | None, typer.Option(metavar="N,M", rich_help_panel=INDEX, help="Of efSearch, nprobe or expansion.")
+]
+At = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=INDEX, help="The value that is in use.")]
+Build = Annotated[
+    list[str] | None, typer.Option("--build", metavar="NAME=N", rich_help_panel=INDEX, help="How it is built: M=16.")
+]
+Sizes = Annotated[str, typer.Option(metavar="N,M", rich_help_panel=GIVEN, help="Corpus sizes, as 10000,1000000.")]
+Vectors = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", readable=False, rich_help_panel=GIVEN, help="Vectors to draw from. Without: made in clusters."
+    ),
+]
+Queries = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=GIVEN, help="Vectors of queries.")
+]
+Dimensions = Annotated[int, typer.Option(metavar="D", min=2, rich_help_panel=GIVEN, help="Of vectors that are made.")]
+Asked = Annotated[int, typer.Option(metavar="N", min=1, rich_help_panel=GIVEN, help="How many queries are asked.")]
+IndexMetric = Annotated[Metric, typer.Option("--metric", rich_help_panel=GIVEN, help="How the index compares.")]
+K = Annotated[int, typer.Option("--k", metavar="K", min=1, rich_help_panel=GIVEN, help="How many neighbours.")]
+Rounds = Annotated[int, typer.Option(metavar="N", min=1, rich_help_panel=GIVEN, help="How often all is asked.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=GIVEN, help="The same seed draws the same.")]
+Least = Annotated[
+    float, typer.Option(metavar="X", min=0, max=1, rich_help_panel=SHOWN, help="Recall below it is a finding.")
+]
+AsJson = Annotated[bool, typer.Option("--json", rich_help_panel=SHOWN, help="Print the whole result as JSON.")]
+Output = Annotated[
+    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=SHOWN, help="Write the JSON there, too.")
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", readable=False, rich_help_panel=SHOWN,
+        help="Recall over latency, and latency over N: .html, .png or .svg.",
+    ),
+]  # fmt: skip
+OnFinding = Annotated[bool, typer.Option("--fail-on-finding", rich_help_panel=SHOWN, help="Exit code 1 if any.")]
+
+
+def index_curve(
+    index: Index = "faiss-hnsw",
+    parameter: Parameter = None,
+    values: Values = None,
+    at: At = None,
+    build: Build = None,
+    sizes: Sizes = "10000,100000",
+    vectors: Vectors = None,
+    queries: Queries = None,
+    dimensions: Dimensions = 128,
+    asked: Asked = 200,
+    metric: IndexMetric = Metric.COSINE,
+    k: K = 10,
+    rounds: Rounds = 5,
+    seed: Seed = 0,
+    min_recall: Least = 0.95,
+    as_json: AsJson = False,
+    output: Output = None,
+    plot: Plot = None,
+    fail_on_finding: OnFinding = False,
+) -> None:
+    """Measure recall and latency of an index over its parameter and over corpus sizes.
+
+    Exit codes: 0 fine, 1 findings (with --fail-on-finding), 2 bad input.
+    """
+    for option, file in (("--output", output), ("--plot", plot)):
+        if file is not None:
+            check_file(option, file, [path for path in (vectors, queries) if path is not None])
+    if plot is not None:
+        from rag_titan.plots import check_kind
+
+        check_kind(plot)
+    from rag_titan.lab import index_curve as measured
+    from rag_titan.lab import read_vectors
+
+    stored = None if vectors is None else read_vectors(vectors)
+    beside = None if stored is None else stored.queries
+    beside = beside if queries is None else read_vectors(queries, queries=True)
+    with progress("rounds") as counter:
+        result = measured(
+            index, sizes=_numbers("--sizes", sizes), vectors=None if stored is None else stored.rows,
+            queries=None if beside is None else beside.rows, dimensions=dimensions, asked=asked, k=k,
+            metric=metric.value, parameter=parameter, values=_numbers("--values", values), at=at,
+            least_recall=min_recall, rounds=rounds, seed=seed, options=_options(build or []), progress=counter,
+        )  # fmt: skip
+    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
+    if output is not None:
+        from rag_titan.evaluation.writing import write
+
+        write(output, text + "\n")
+    if plot is not None:
+        _draw(result, plot)
+    say([text] if as_json else _lines(result))
+    raise typer.Exit(FOUND if fail_on_finding and result["findings"] else 0)
+
+
+def _numbers(option: str, text: str | None) -> list[int]:
+    parts = [] if text is None else [part.strip() for part in text.split(",") if part.strip()]
+    if not all(part.isdecimal() for part in parts):
+        raise SettingsError(f"{option}: must be whole numbers divided by commas, got {text!r}. Write 16,64.")
+    return [int(part) for part in parts]
+
+
+def _options(pairs: list[str]) -> dict[str, int]:
+    found = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if not name or not value.isdecimal():
+            raise SettingsError(f"--build: must be NAME=N, got {pair!r}. Write M=16.")
+        found[name] = int(value)
+    return found
+
+
+def _lines(result: Mapping[str, Any]) -> Iterator[str]:
+    made = "made in clusters" if result["generated"] else "as given"
+    yield (
+        f"{escaped(result['index'])}, {result['metric']}, top {result['k']} of vectors of {result['dimensions']} "
+        f"({made}), {counted(result['queries'], 'query')}"
+    ).replace("querys", "queries")
+    head = f"{'vectors':>12}{result['parameter'] or '':>12}{'recall':>9}{'95 %':>17}"
+    yield f"{head}{'p50 ms':>10}{'p95 ms':>10}{'QPS':>9}"
+    for row in result["rows"]:
+        low, high = row["recall_ci95"] or (row["recall"], row["recall"])
+        value = "" if row["value"] is None else row["value"]
+        yield (
+            f"{row['size']:>12,}{value:>12}{row['recall']:>9.3f}{f'{low:.3f} to {high:.3f}':>17}"
+            f"{row['p50_ms']:>10.3f}{row['p95_ms']:>10.3f}{_rate(row['qps']):>9}"
+        )
+    for one in result["scaling"]:
+        if one["verdict"] is not None:
+            named = "" if one["value"] is None else f" at {result['parameter']} {one['value']}"
+            low, high = one["ci95"]
+            yield f"time grows as N to the {one['slope']:.2f} [{low:.2f}, {high:.2f}]{named}: {one['verdict']}"
+    for finding in result["findings"]:
+        yield f"{finding['kind']}: {escaped(finding['text'])}. {finding['advice']}"
+    yield f"{counted(len(result['findings']), 'finding')}."
+
+
+def _rate(qps: float | None) -> str:
+    return "" if qps is None else f"{qps:,.0f}"
+
+
+def _draw(result: Mapping[str, Any], file: Path) -> None:
+    from rag_titan.plots import Axis, curves, save
+
+    rows = [{**row, "size": f"{row['size']:,} vectors", "n": row["size"]} for row in result["rows"]]
+    rows = [{**row, "value": str(row["value"])} for row in rows]
+    recall = curves(rows, Axis("p50_ms", "p50 in ms", log=True), Axis("recall", "recall"), title="Recall over latency",
+                    by="size")  # fmt: skip
+    growth = curves(rows, Axis("n", "vectors", log=True), Axis("p50_ms", "p50 in ms", log=True), title="Latency over N",
+                    by="value")  # fmt: skip
+    save([recall, growth], file, title=f"Index curve of {result['index']}")

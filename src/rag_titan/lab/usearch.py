@@ -1,0 +1,45 @@
+"""The HNSW index of usearch (extra `usearch`) over its expansion at search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rag_titan.errors import MissingExtraError
+from rag_titan.lab.index_kind import IndexKind, Search, Singles
+
+_METRICS = {"cosine": "cos", "dot": "ip", "l2": "l2sq"}
+
+
+def _hnsw(vectors: Singles, metric: str, options: Mapping[str, int]) -> Search:
+    try:
+        from usearch.index import Index
+    except ImportError:
+        raise MissingExtraError("usearch", "usearch") from None
+    index = Index(
+        ndim=vectors.shape[1], metric=_METRICS[metric], dtype="f32",
+        connectivity=options["connectivity"], expansion_add=options["expansion_add"],
+    )  # fmt: skip
+    index.add(np.arange(len(vectors)), np.ascontiguousarray(vectors, dtype=np.float32), threads=1)
+
+    def search(queries: Singles, k: int, expansion: int = 64) -> Any:
+        index.expansion_search = expansion
+        return _rows(index.search(np.ascontiguousarray(queries, dtype=np.float32), k, threads=1), k)
+
+    return search
+
+
+def _rows(found: Any, k: int) -> Any:
+    """(m, k) rows, -1 where fewer were found."""
+    if not hasattr(found, "counts"):  # the answer to one query
+        keys = np.asarray(found.keys)
+        return np.concatenate([keys.astype(np.int64), np.full(k - len(keys), -1)])[np.newaxis]
+    rows = np.asarray(found.keys).astype(np.int64)
+    rows[np.arange(rows.shape[1]) >= np.asarray(found.counts)[:, np.newaxis]] = -1
+    return rows
+
+
+KINDS = {"usearch-hnsw": IndexKind("usearch-hnsw", "expansion", (16, 32, 64, 128, 256, 512), _hnsw,
+                                   {"connectivity": 16, "expansion_add": 128})}  # fmt: skip
