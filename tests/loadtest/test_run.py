@@ -160,6 +160,12 @@ def test_a_step_in_which_the_generator_was_late_once_is_run_again() -> None:
     assert "The generator was late in 1 of the steps; they were run again." in result.notes
 
 
+def test_a_rate_at_which_nothing_was_due_is_not_judged() -> None:
+    result = virtual_test(ScriptedTarget(), Plan(rates=[0.01], duration=1, trials=1))
+    assert result.invalid == "At 0.01 requests a second none was due in 1 s. Raise the duration."
+    assert (result.knee, result.record()["steps"][0]["sustained"]) == (None, None)
+
+
 def test_what_the_generator_lacks_is_no_fault_of_the_target() -> None:
     result = virtual_test(Scripted(lambda place: Outcome("no files", generator=True)), FIXED)
     assert result.invalid is not None

@@ -26,7 +26,7 @@ Progress = Callable[[str], None]
 
 
 class _InvalidError(Exception):
-    """The generator was too late, again; the text says how late."""
+    """A rate cannot be judged: the generator was too late, again, or chance sent nothing. The text says which."""
 
 
 def load_test(
@@ -110,10 +110,15 @@ class _Test:
                 break
             self._repeated += 1
             if attempt == TRIES:
-                raise _InvalidError(f"At {rate:g} requests a second {reason}.")
+                raise _InvalidError(f"At {rate:g} requests a second {reason}. Use a machine that is less busy.")
         if step.errors.get(TIMED_OUT):
             run(self._recover(rate))
-        return bool(step.sustained(self.plan))
+        kept = step.sustained(self.plan)
+        if kept is None:
+            raise _InvalidError(
+                f"At {rate:g} requests a second none was due in {self.plan.duration:g} s. Raise the duration."
+            )
+        return kept
 
     def _measured(self, run: Callable[[Coroutine[Any, Any, None]], None], rate: float, trial: int) -> Step:
         plan = self.plan

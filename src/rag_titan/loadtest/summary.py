@@ -47,7 +47,7 @@ def verdict(result: LoadResult) -> list[str]:
     if result.stopped:
         lines.append("Stopped: these are the figures so far.")
     if result.invalid:
-        lines.append(f"INVALID: {result.invalid} Use a machine that is less busy, or lower rates.")
+        lines.append(f"INVALID: {result.invalid}")
     elif result.knee is not None:
         lines.append(f"Max sustainable rate: {_knee(result)}")
     found = saturates_first(result.steps, result.plan)
