@@ -127,7 +127,7 @@ def options() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for command in COMMANDS:
         group = Subcommands().get_command(None, command)
-        each = getattr(group, "commands", {}).values() or [group]
+        each = [group, *getattr(group, "commands", {}).values()]
         found[command] = {option for one in each for param in one.params for option in param.opts} | {"--help"}
     return found
 

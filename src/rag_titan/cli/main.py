@@ -27,7 +27,7 @@ TERMINATED = 128 + signal.SIGTERM
 # cli/<name>.py; a name that is a word of Python's own has an underscore behind it there.
 COMMANDS = (
     "init", "evaluate", "demo", "baseline", "diff", "golden", "collect", "build", "import", "export", "index", "ask",
-    "compare", "lab", "load", "metrics", "schema",
+    "judge", "compare", "lab", "load", "metrics", "schema",
 )  # fmt: skip
 
 _MARKUP = re.compile(r"\[(?=[a-z#/@])")  # how a tag of rich begins
