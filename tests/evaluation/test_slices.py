@@ -84,7 +84,7 @@ def values_by_hand(query: Query, tag: str) -> str | None:
 def alone(data: Mapping[str, Any], kept: Sequence[Query]) -> dict[str, Any]:
     """What a run on these questions alone says, in the form of a slice."""
     report = RAGEvaluator(k=3).evaluate(**{**data, "queries": list(kept)})
-    parts = {str(stage): report[stage] for stage in QUERY_STAGES}
+    parts = {str(stage): report[stage] for stage in QUERY_STAGES if stage in report}
     overall = ScoreAggregator().aggregate(parts)["overall"]
     failed = len(ReportManager().failed_queries(report))
     return {

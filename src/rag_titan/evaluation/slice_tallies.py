@@ -58,7 +58,11 @@ class SliceTally:
     def parts(self, rows: Rows) -> dict[str, Any]:
         """{stage: {"summary": {key: value}, "detail": {key: {"n", "ci95"}}}}; None for a stage of which the questions
         carry nothing."""
-        return {str(stage): self._part(tally, of_queries(rows[stage])) for stage, tally in self.stages.items()}
+        return {
+            str(stage): self._part(tally, of_queries(rows[stage]))
+            for stage, tally in self.stages.items()
+            if tally.present or not stage.optional
+        }
 
     @staticmethod
     def _part(tally: StageTally, rows: Sequence[Metric]) -> dict[str, Any] | None:
