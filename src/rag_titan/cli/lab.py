@@ -6,6 +6,7 @@ import typer
 
 from rag_titan.cli.lab_confusion import confusion
 from rag_titan.cli.lab_index_curve import index_curve
+from rag_titan.cli.lab_latency import latency
 from rag_titan.cli.lab_sweep_chunks import sweep_chunks
 from rag_titan.cli.lab_sweep_k import sweep_k
 from rag_titan.cli.lab_vectors import vectors
@@ -29,3 +30,4 @@ app.command()(confusion)
 app.command()(sweep_k)
 app.command()(sweep_chunks)
 app.command()(index_curve)
+app.command()(latency)

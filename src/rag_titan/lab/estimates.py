@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rag_titan.evaluation import Stage, read_dataset
+from rag_titan.evaluation import read_dataset
 from rag_titan.evaluation.measures.resampling import interval95
 from rag_titan.evaluation.measures.sums import Moments
 
@@ -48,7 +48,7 @@ def estimate(report: Report, stage: str, key: str) -> Estimate:
     if part is None:
         return Estimate(None, 0)
     detail = part["detail"].get(key) or {}
-    return Estimate(_summary(part, stage).get(key), detail.get("n") or 0, detail.get("ci95"))
+    return Estimate(summary_of(part).get(key), detail.get("n") or 0, detail.get("ci95"))
 
 
 def mean_of(values: Floats, low: float = 0.0, high: float = 1.0) -> Estimate:
@@ -70,6 +70,7 @@ def floats(values: Mapping[str, float | None], ids: list[str]) -> Floats:
     return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
 
-def _summary(part: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
-    summary: Mapping[str, Any] = part if Stage(stage).flat else part["summary"]
+def summary_of(part: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of a stage: some stages have them in a summary, some directly."""
+    summary: Mapping[str, Any] = part.get("summary", part)
     return summary
