@@ -49,30 +49,22 @@ def sweep_chunks(
     overlaps   how much of a chunk stands in the one before as well; what is not below a size is left out there
     chunkers   the settings' own unless given
     settings   everything else; the reranker is left out, since only what was retrieved is compared
-    k          how many chunks are looked at; the settings' own unless given
-    words      how much retrieved text the recall in words looks at, the same for all sizes
+    k, words   how many chunks are looked at (the settings' own unless given), and how much text for recall in words
     processes  how many cells at a time; as many as there are processors unless given, at most four
-    journal    a file that keeps each cell as it is done: a run that was killed goes on there. Cells that failed are
-               tried again, and `fresh` forgets them all
+    journal    a file that keeps each cell once it is done: a run that was killed goes on there, `fresh` forgets it
     progress   is called with (done, of how many, what is being done)
 
-    Raises DatasetError without documents or golden questions, SettingsError for options and for the journal of another
-    sweep.
+    Raises DatasetError without documents or golden questions, SettingsError for options and for another's journal.
     """
     base = Settings.of(settings).but(reranker="none")
     looked_at = _from_one("k", base.k if k is None else k), _from_one("words", words)
-    grid, skipped = _grid(base, sizes, overlaps, chunkers)
-    documents, warnings = _documents(files, golden)
-    count = len(read_golden(golden))
+    grid, left_out = _grid(base, sizes, overlaps, chunkers)
+    documents, said = _documents(files, golden)
     jobs = {_name(one): CellJob(documents, golden, one, *looked_at) for one in grid}
     with _Kept(journal, _run(documents, golden, base, looked_at), fresh) as kept:
-        todo = {name: job for name, job in jobs.items() if name not in kept.done}
-        for done, (name, cell) in enumerate(_cells(todo, processors(processes)), len(jobs) - len(todo) + 1):
-            kept.add(name, cell)
-            if progress is not None:
-                progress(done, len(jobs), name)
-        cells = [Cell.of(*_place(one), kept.done[_name(one)]) for one in grid]
-    return ChunkSweep(cells, *looked_at, count, len(documents), [*warnings, *kept.warnings, *skipped])
+        kept.measure(jobs, processors(processes), progress)
+    cells = [Cell.of(*_place(one), kept.done[_name(one)]) for one in grid]
+    return ChunkSweep(cells, *looked_at, len(read_golden(golden)), len(documents), said + kept.warnings + left_out)
 
 
 def _from_one(name: str, value: int) -> int:
@@ -150,10 +142,15 @@ class _Kept:
         self.done = {name: entry.outputs for name, entry in entries.items() if "error" not in entry.outputs}
         self.warnings = [] if self._journal is None else self._journal.notices.texts()
 
-    def add(self, name: str, cell: dict[str, Any]) -> None:
-        self.done[name] = cell
-        if self._journal is not None:
-            self._journal.add(Entry(name, "", cell))
+    def measure(self, jobs: Mapping[str, CellJob], processes: int, progress: Progress | None) -> None:
+        """Do what is not done yet."""
+        todo = {name: job for name, job in jobs.items() if name not in self.done}
+        for done, (name, cell) in enumerate(_cells(todo, processes), len(jobs) - len(todo) + 1):
+            self.done[name] = cell
+            if self._journal is not None:
+                self._journal.add(Entry(name, "", cell))
+            if progress is not None:
+                progress(done, len(jobs), name)
 
     def __enter__(self) -> _Kept:
         return self
