@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rag_titan.cli.lab_vectors import FOUND, Metric
-from rag_titan.cli.outputs import check_file
-from rag_titan.cli.terminal import counted, escaped, progress, say
+from rag_titan.cli.lab_result import SHOWN, AsJson, Metric, OnFinding, Output, Places
+from rag_titan.cli.terminal import counted, escaped, progress
 from rag_titan.errors import SettingsError
 
-GIVEN, INDEX, SHOWN = "What is searched", "The index", "What is shown"
+GIVEN, INDEX = "What is searched", "The index"
 
 Index = Annotated[
     str,
@@ -52,10 +50,6 @@ Seed = Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=GIVEN, he
 Least = Annotated[
     float, typer.Option(metavar="X", min=0, max=1, rich_help_panel=SHOWN, help="Recall below it is a finding.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", rich_help_panel=SHOWN, help="Print the whole result as JSON.")]
-Output = Annotated[
-    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=SHOWN, help="Write the JSON there, too.")
-]
 Plot = Annotated[
     Path | None,
     typer.Option(
@@ -63,7 +57,6 @@ Plot = Annotated[
         help="Recall over latency, and latency over N: .html, .png or .svg.",
     ),
 ]  # fmt: skip
-OnFinding = Annotated[bool, typer.Option("--fail-on-finding", rich_help_panel=SHOWN, help="Exit code 1 if any.")]
 
 
 def index_curve(
@@ -91,35 +84,28 @@ def index_curve(
 
     Exit codes: 0 fine, 1 findings (with --fail-on-finding), 2 bad input.
     """
-    for option, file in (("--output", output), ("--plot", plot)):
-        if file is not None:
-            check_file(option, file, [path for path in (vectors, queries) if path is not None])
-    if plot is not None:
-        from rag_titan.plots import check_kind
+    places = Places(as_json, output, plot, fail_on_finding)
+    places.check([vectors, queries])
+    from rag_titan.lab import IndexCurve
 
-        check_kind(plot)
-    from rag_titan.lab import index_curve as measured
+    curve = IndexCurve(
+        index, parameter=parameter, values=_numbers("--values", values), at=at, k=k, metric=metric.value,
+        least_recall=min_recall, rounds=rounds, seed=seed, options=_options(build or []),
+    )  # fmt: skip
+    matrix, asks = _matrices(vectors, queries)
+    with progress("rounds") as counter:
+        result = curve.measure(_numbers("--sizes", sizes), matrix, asks, dimensions, asked, counter)
+    places.show(result, _lines, _draw)
+
+
+def _matrices(vectors: Path | None, queries: Path | None) -> tuple[Any, Any]:
+    """The vectors given and those of queries; None for none."""
     from rag_titan.lab import read_vectors
 
     stored = None if vectors is None else read_vectors(vectors)
     beside = None if stored is None else stored.queries
     beside = beside if queries is None else read_vectors(queries, queries=True)
-    with progress("rounds") as counter:
-        result = measured(
-            index, sizes=_numbers("--sizes", sizes), vectors=None if stored is None else stored.rows,
-            queries=None if beside is None else beside.rows, dimensions=dimensions, asked=asked, k=k,
-            metric=metric.value, parameter=parameter, values=_numbers("--values", values), at=at,
-            least_recall=min_recall, rounds=rounds, seed=seed, options=_options(build or []), progress=counter,
-        )  # fmt: skip
-    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
-    if output is not None:
-        from rag_titan.evaluation.writing import write
-
-        write(output, text + "\n")
-    if plot is not None:
-        _draw(result, plot)
-    say([text] if as_json else _lines(result))
-    raise typer.Exit(FOUND if fail_on_finding and result["findings"] else 0)
+    return None if stored is None else stored.rows, None if beside is None else beside.rows
 
 
 def _numbers(option: str, text: str | None) -> list[int]:

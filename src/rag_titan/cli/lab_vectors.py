@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from rag_titan.cli.outputs import check_file
-from rag_titan.cli.terminal import counted, escaped, say
+from rag_titan.cli.lab_result import SHOWN, AsJson, Metric, OnFinding, Output, Places
+from rag_titan.cli.terminal import counted, escaped
 from rag_titan.errors import SettingsError
 
-FOUND = 1
 NAMED = 5  # ids that are printed; --json has 20
-GIVEN, SHOWN = "What is tested", "What is shown"
-
-
-class Metric(StrEnum):
-    """How the index compares."""
-
-    COSINE = "cosine"
-    DOT = "dot"
-    L2 = "l2"
+GIVEN = "What is tested"
 
 
 Vectors = Annotated[
@@ -54,10 +43,6 @@ Sample = Annotated[
     int, typer.Option(metavar="N", min=10, rich_help_panel=GIVEN, help="Rows that are drawn for the costly tests.")
 ]
 Seed = Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=GIVEN, help="The same seed draws the same.")]
-AsJson = Annotated[bool, typer.Option("--json", rich_help_panel=SHOWN, help="Print the whole result as JSON.")]
-Output = Annotated[
-    Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=SHOWN, help="Write the JSON there, too.")
-]
 Plot = Annotated[
     Path | None,
     typer.Option(
@@ -65,7 +50,6 @@ Plot = Annotated[
         help="The similarity gap over corpus sizes: .html, .png or .svg.",
     ),
 ]  # fmt: skip
-OnFinding = Annotated[bool, typer.Option("--fail-on-finding", rich_help_panel=SHOWN, help="Exit code 1 if any.")]
 
 
 def vectors(
@@ -85,30 +69,15 @@ def vectors(
 
     Exit codes: 0 fine, 1 findings (with --fail-on-finding), 2 bad input.
     """
-    read = [path for path in (vectors, queries, reembedded) if path is not None]
-    for option, file in (("--output", output), ("--plot", plot)):
-        if file is not None:
-            check_file(option, file, read)
-    if plot is not None:
-        from rag_titan.plots import check_kind
-
-        check_kind(plot)
+    places = Places(as_json, output, plot, fail_on_finding)
+    places.check([vectors, queries, reembedded])
     from rag_titan.lab import VectorHealth, read_vectors
 
     stored = read_vectors(vectors)
     asked = stored.queries if queries is None else read_vectors(queries, queries=True)
     again = None if reembedded is None else read_vectors(reembedded)
     health = VectorHealth(metric=metric.value, k=k, sample=sample, seed=seed)
-    result = health.check(stored, asked, reembedded=again)
-    text = json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
-    if output is not None:
-        from rag_titan.evaluation.writing import write
-
-        write(output, text + "\n")
-    if plot is not None:
-        _draw(result, plot)
-    say([text] if as_json else _lines(result))
-    raise typer.Exit(FOUND if fail_on_finding and result["findings"] else 0)
+    places.show(health.check(stored, asked, reembedded=again), _lines, _draw)
 
 
 def _draw(result: Mapping[str, Any], file: Path) -> None:

@@ -7,24 +7,24 @@ if TYPE_CHECKING:
     from rag_titan.lab.exact import exact_search
     from rag_titan.lab.findings import Finding
     from rag_titan.lab.health import VectorHealth
-    from rag_titan.lab.index_curves import index_curve
+    from rag_titan.lab.index_curves import IndexCurve
     from rag_titan.lab.stored import StoredVectors, read_vectors
 
 __all__ = [
     "Finding",
+    "IndexCurve",
     "StoredVectors",
     "VectorHealth",
     "exact_search",
-    "index_curve",
     "read_vectors",
 ]
 
 _MODULES = {
     "Finding": "findings",
+    "IndexCurve": "index_curves",
     "StoredVectors": "stored",
     "VectorHealth": "health",
     "exact_search": "exact",
-    "index_curve": "index_curves",
     "read_vectors": "stored",
 }
 

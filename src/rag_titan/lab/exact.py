@@ -45,7 +45,8 @@ def exact_search(queries: NDArray[Any], vectors: Rows, k: int, metric: str = "co
 
     Scores: the cosine, the dot product, or minus the Euclidean distance, so that more is nearer. Equal scores stand in
     the order of the rows; where several come within 1e-12 of the k-th, any of them may be named. Where there are fewer
-    than k, -1 and NaN fill up; a vector of zeros has no cosine and is found by none. Raises SettingsError for another metric.
+    than k, -1 and NaN fill up; a vector of zeros has no cosine and is found by none. Raises SettingsError for another
+    metric.
 
     >>> rows, scores = exact_search(np.array([[1.0, 0.0]]), np.array([[0.6, 0.8], [3.0, 4.0], [0.0, 1.0]]), 2, "dot")
     >>> rows.tolist(), scores.tolist()

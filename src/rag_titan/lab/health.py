@@ -79,8 +79,7 @@ class VectorHealth:
         found = findings_of(lengths, query_lengths, self.metric)
         found += [finding for part in parts.values() for finding in part.findings]
         return {
-            "vectors": {"where": stored.where, "count": len(stored), "dimensions": stored.width, **_dtype(stored)},
-            "queries": None if asked is None else {"where": asked.where, "count": len(asked), **_dtype(asked)},
+            **_described(stored, asked),
             "metric": self.metric,
             "sample": {"rows": len(sample.rows), "probes": len(sample.probes), "seed": self.seed},
             "norms": {
@@ -111,8 +110,13 @@ def _nearest_cosine(sample: Sample) -> np.ndarray[Any, np.dtype[np.float64]]:
     return without(found, values, sample.rows)[1][:, 0]
 
 
-def _dtype(stored: StoredVectors) -> dict[str, str]:
-    return {"dtype": str(stored.rows.dtype)}
+def _described(stored: StoredVectors, asked: StoredVectors | None) -> dict[str, Any]:
+    return {
+        name: None if of is None else {
+            "where": of.where, "count": len(of), "dimensions": of.width, "dtype": str(of.rows.dtype),
+        }
+        for name, of in (("vectors", stored), ("queries", asked))
+    }  # fmt: skip
 
 
 def _check_widths(stored: StoredVectors, asked: StoredVectors | None, again: StoredVectors | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,82 +69,135 @@ class Corpus:
         return np.minimum(hits, width) / width
 
 
-def index_curve(
-    index: str,
-    *,
-    sizes: Sequence[int] = (10_000, 100_000),
-    vectors: NDArray[Any] | None = None,
-    queries: NDArray[Any] | None = None,
-    dimensions: int = 128,
-    asked: int = 200,
-    k: int = 10,
-    metric: str = "cosine",
-    parameter: str | None = None,
-    values: Sequence[int] | None = None,
-    at: int | None = None,
-    least_recall: float = 0.95,
-    rounds: int = 5,
-    seed: int = 0,
-    options: Mapping[str, int] | None = None,
-    progress: Callable[..., None] | None = None,
-) -> dict[str, Any]:
-    """Recall and latency of an index; see `kind_of` for what it may be.
+@dataclass(frozen=True)
+class IndexCurve:
+    """Measures an index; see `kind_of` for what `index` may be.
 
-    sizes        corpus sizes; of `vectors` so many are drawn, without them clustered ones are generated
-    vectors      (n, dimensions); queries (m, dimensions) beside them, else rows of them, which are then not indexed
-    asked        how many queries
-    values       of the parameter; at: the value in use, whose recall must reach `least_recall`
-    rounds       how often every query is asked of every size with every value
+    parameter     what the values are of, for an index of one's own
+    values        of the parameter; at: the one in use, whose recall must reach `least_recall`
+    rounds        how often every query is asked of every size with every value
+    options       how the index is built, as {"M": 16}
 
-    Returns {"index", "parameter", "rows": [{"size", "value", "recall", "recall_ci95", "p50_ms", "p95_ms", "qps"}],
-    "scaling": [{"value", "slope", "ci95", "last_slope", "verdict"}], "findings", ...}. The slope is that of log p50
-    against log N, its interval Student's over the rounds: "near flat" where all of it is below 0.6, "linear: brute
-    force suspected" where all is above 0.8, else "undecided". None where there are too few sizes or rounds.
-
-    Raises SettingsError for settings that make no sense, MissingExtraError where the library is not installed.
+    Raises SettingsError for settings that make no sense.
     """
-    check_metric(metric)
-    kind = kind_of(index, parameter)
-    given = [*(values or kind.values), *([] if at is None else [at])]
-    chosen: list[int | None] = [*dict.fromkeys(given)] or [None]
-    _check(sizes, rounds, asked, k, kind, chosen)
-    corpora = [
-        Corpus.of(*_drawn(vectors, queries, size, asked, dimensions, seed), k, metric) for size in sorted(set(sizes))
-    ]
-    searches, build_seconds = [], []
-    for corpus in corpora:
+
+    index: str
+    parameter: str | None = None
+    values: Sequence[int] | None = None
+    at: int | None = None
+    k: int = 10
+    metric: str = "cosine"
+    least_recall: float = 0.95
+    rounds: int = 5
+    seed: int = 0
+    options: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        check_metric(self.metric)
+        for name, value in (("rounds", self.rounds), ("k", self.k)):
+            if value < 1:
+                raise SettingsError(f"{name}: must be 1 or more, got {value}. Choose another number.")
+        kind, chosen = self.kind, self.chosen
+        if kind.parameter and chosen == [None]:
+            rule = f"must be given for the parameter {kind.parameter} of {kind.name}, got none. Write them as 16,64."
+            raise SettingsError(f"values: {rule}")
+        if not kind.parameter and chosen != [None]:
+            raise SettingsError(f"values: must be left out where {kind.name} has no parameter, got some. Name one.")
+
+    @cached_property
+    def kind(self) -> IndexKind:
+        """The kind of index."""
+        return kind_of(self.index, self.parameter)
+
+    @property
+    def chosen(self) -> list[int | None]:
+        """The values that are measured; [None] where there is no parameter."""
+        given = [*(self.values or self.kind.values), *([] if self.at is None else [self.at])]
+        return [*dict.fromkeys(given)] or [None]
+
+    def measure(
+        self,
+        sizes: Sequence[int] = (10_000, 100_000),
+        vectors: NDArray[Any] | None = None,
+        queries: NDArray[Any] | None = None,
+        dimensions: int = 128,
+        asked: int = 200,
+        progress: Callable[..., None] | None = None,
+    ) -> dict[str, Any]:
+        """Recall and latency with corpora of these sizes.
+
+        vectors  (n, dimensions) from which as many are drawn; without them, clustered ones are generated
+        queries  (m, dimensions), of which the first `asked` are; without them, rows of the vectors, then not indexed
+
+        Returns {"index", "parameter", "rows": [{"size", "value", "recall", "recall_ci95", "p50_ms", "p95_ms", "qps"}],
+        "scaling": [{"value", "slope", "ci95", "last_slope", "verdict"}], "findings", ...}; see `verdict`. Raises
+        SettingsError where there are too few vectors, MissingExtraError where the library is not installed.
+        """
+        _check_counts(sizes, asked)
+        drawn = [_drawn(vectors, queries, size, asked, dimensions, self.seed) for size in sorted(set(sizes))]
+        corpora = [Corpus.of(rows, asks, self.k, self.metric) for rows, asks in drawn]
+        searches, seconds = zip(*(self._built(corpus) for corpus in corpora), strict=True)
+        timed = _timed(searches, corpora, self._params, self.rounds, progress)
+        rows = [
+            {"size": len(corpus.vectors), "value": value, **_row(self._recall(search, corpus, v), timed[:, s, v])}
+            for s, (search, corpus) in enumerate(zip(searches, corpora, strict=True))
+            for v, value in enumerate(self.chosen)
+        ]
+        scaling = [{"value": value, **_slope(timed[:, :, v], corpora)} for v, value in enumerate(self.chosen)]
+        return {
+            "index": self.index, "parameter": self.kind.parameter or None, "metric": self.metric, "k": self.k,
+            "dimensions": corpora[0].vectors.shape[1], "queries": len(corpora[0].queries), "rounds": self.rounds,
+            "generated": vectors is None, "build_seconds": list(seconds), "rows": rows, "scaling": scaling,
+            "findings": [one.as_dict() for one in self._findings(rows, scaling)],
+        }  # fmt: skip
+
+    @property
+    def _params(self) -> list[dict[str, int]]:
+        return [{} if value is None else {self.kind.parameter: value} for value in self.chosen]
+
+    def _built(self, corpus: Corpus) -> tuple[Search, float]:
         start = time.perf_counter()
-        searches.append(kind.build(corpus.vectors, metric, {**kind.options, **(options or {})}))
-        build_seconds.append(time.perf_counter() - start)
-    params: list[dict[str, int]] = [{} if value is None else {kind.parameter: value} for value in chosen]
-    timed = _timed(searches, corpora, params, rounds, progress)
-    rows = []
-    for s, corpus in enumerate(corpora):
-        for v, value in enumerate(chosen):
-            recall = corpus.recalls(searches[s](corpus.queries, k, **params[v]), index)
-            rows.append({"size": len(corpus.vectors), "value": value, **_row(recall, timed[:, s, v])})
-    scaling = [{"value": value, **_slope(timed[:, :, v], corpora)} for v, value in enumerate(chosen)]
-    return {
-        "index": index, "parameter": kind.parameter or None, "metric": metric, "k": k,
-        "dimensions": corpora[0].vectors.shape[1], "queries": len(corpora[0].queries), "rounds": rounds,
-        "generated": vectors is None, "build_seconds": build_seconds, "rows": rows, "scaling": scaling,
-        "findings": [one.as_dict() for one in _findings(kind, rows, scaling, at, least_recall)],
-    }  # fmt: skip
+        search = self.kind.build(corpus.vectors, self.metric, {**self.kind.options, **(self.options or {})})
+        return search, time.perf_counter() - start
+
+    def _recall(self, search: Search, corpus: Corpus, v: int) -> Floats:
+        return corpus.recalls(search(corpus.queries, corpus.k, **self._params[v]), self.index)
+
+    def _findings(self, rows: Sequence[Row], scaling: Sequence[Row]) -> list[Finding]:
+        sizes = dict.fromkeys(row["size"] for row in rows)
+        found = [one for size in sizes if (one := self._low_recall([row for row in rows if row["size"] == size]))]
+        grown = [one for one in scaling if one["verdict"] == BRUTE_FORCE]
+        if grown and self.kind.name not in BRUTE:
+            low, high = grown[-1]["ci95"]
+            slope = f"{grown[-1]['slope']:.2f} [{low:.2f}, {high:.2f}]"
+            text = f"time grows as N to the power of {slope}: brute force suspected"
+            advice = "Check that the index is built and used: a filter, a missing index or a flat one scans everything."
+            found.append(Finding("brute_force", text, advice, None, len(sizes)))
+        return found
+
+    def _low_recall(self, rows: Sequence[Row]) -> Finding | None:
+        """Of the rows of one size: the value in use, or all of them, have too low a recall."""
+        least, size, parameter = self.least_recall, rows[0]["size"], self.kind.parameter
+        enough = next((row for row in rows if row["recall"] >= least), None)
+        used = enough if self.at is None else next(row for row in rows if row["value"] == self.at)
+        if used is not None and used["recall"] >= least:
+            return None
+        used = used or max(rows, key=lambda row: float(row["recall"]))
+        named = f" at {parameter} {used['value']}" if parameter else ""
+        low, high = used["recall_ci95"] or (used["recall"], used["recall"])
+        text = f"recall{named} is {used['recall']:.3f} [{low:.3f}, {high:.3f}] with {size:,} vectors, below {least:g}"
+        advice = "No value that was tried reaches it: build the index with more links or lists, or try greater values."
+        if enough is not None:
+            advice = f"Set {parameter} to {enough['value']}, where recall is {enough['recall']:.3f}."
+        return Finding("low_recall", text, advice, None, size)
 
 
-def _check(
-    sizes: Sequence[int], rounds: int, asked: int, k: int, kind: IndexKind, values: Sequence[int | None]
-) -> None:
-    for name, value in (("rounds", rounds), ("asked", asked), ("k", k), *(("sizes", size) for size in sizes)):
+def _check_counts(sizes: Sequence[int], asked: int) -> None:
+    for name, value in (("asked", asked), *(("sizes", size) for size in sizes)):
         if value < 1:
             raise SettingsError(f"{name}: must be 1 or more, got {value}. Choose another number.")
     if not sizes:
         raise SettingsError("sizes: must name one corpus size or more, got none. Write them as 10000,100000.")
-    if kind.parameter and values == [None]:
-        rule = f"must be given for the parameter {kind.parameter} of {kind.name}, got none. Write them as 16,64."
-        raise SettingsError(f"values: {rule}")
-    if not kind.parameter and values != [None]:
-        raise SettingsError(f"values: must be left out where {kind.name} has no parameter, got some. Name one.")
 
 
 def _drawn(
@@ -220,7 +274,9 @@ def _slope(times: Floats, corpora: Sequence[Corpus]) -> dict[str, Any]:
 
 
 def verdict(low: float, high: float) -> str:
-    """What an interval of the slope says.
+    """What the interval of the slope of log p50 against log N says, which is Student's over the rounds.
+
+    "near flat" where all of it is below 0.6, "linear: brute force suspected" where all is above 0.8, else "undecided".
 
     >>> verdict(0.1, 0.3), verdict(0.9, 1.1), verdict(0.3, 0.9)
     ('near flat', 'linear: brute force suspected', 'undecided')
@@ -228,36 +284,3 @@ def verdict(low: float, high: float) -> str:
     if high < FLAT:
         return NEAR_FLAT
     return BRUTE_FORCE if low > LINEAR else UNDECIDED
-
-
-def _findings(
-    kind: IndexKind,
-    rows: Sequence[Mapping[str, Any]],
-    scaling: Sequence[Mapping[str, Any]],
-    at: int | None,
-    least: float,
-) -> list[Finding]:
-    found = []
-    for size in dict.fromkeys(row["size"] for row in rows):
-        its = [row for row in rows if row["size"] == size]
-        enough = next((row for row in its if row["recall"] >= least), None)
-        used = next((row for row in its if row["value"] == at), None) if at is not None else enough
-        if used is not None and used["recall"] >= least:
-            continue
-        used = used or max(its, key=lambda row: float(row["recall"]))
-        named = f" at {kind.parameter} {used['value']}" if kind.parameter else ""
-        low, high = used["recall_ci95"] or (used["recall"], used["recall"])
-        text = f"recall{named} is {used['recall']:.3f} [{low:.3f}, {high:.3f}] with {size:,} vectors, below {least:g}"
-        advice = "No value that was tried reaches it: build the index with more links or lists, or try greater values."
-        if enough is not None:
-            advice = f"Set {kind.parameter} to {enough['value']}, where recall is {enough['recall']:.3f}."
-        found.append(Finding("low_recall", text, advice, None, size))
-    grown = [one for one in scaling if one["verdict"] == BRUTE_FORCE]
-    if grown and kind.name not in BRUTE:
-        low, high = grown[-1]["ci95"]
-        text = (
-            f"time grows as N to the power of {grown[-1]['slope']:.2f} [{low:.2f}, {high:.2f}]: brute force suspected"
-        )
-        advice = "Check that the index is built and used: a filter, a missing index or a flat one scans everything."
-        found.append(Finding("brute_force", text, advice, None, len({row["size"] for row in rows})))
-    return found

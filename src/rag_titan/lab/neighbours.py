@@ -185,7 +185,8 @@ def _shared(sample: Sample, found: Ints, other: Floats, metric: str) -> float | 
 def _identity(sample: Sample) -> float | None:
     """The largest |L2^2 - (2 - 2 cos)| over pairs of a probe and a row of the corpus: 0 for unit vectors."""
     m = min(len(sample.probes), len(sample.corpus), PROBES)
-    rows, probes = floats(sample.stored, sample.corpus[:m]), sample.probes[:m]
+    others = np.roll(sample.corpus[:m], 1)  # a probe may be the row in its place
+    rows, probes = floats(sample.stored, others), sample.probes[:m]
     cosine = scores(probes, rows, "cosine")
     gaps = np.abs(scores(probes, rows, "l2") ** 2 - (2 - 2 * cosine))
     gaps = gaps[~np.isnan(gaps)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,7 +125,7 @@ def _matrix(where: str, given: Any, names: Sequence[Any] | None) -> NDArray[Any]
         raise DatasetError(where, f"must be a list of vectors, got {type(given).__name__}. Pass a matrix.")
     lengths = [len(row) for row in given]
     if len(set(lengths)) > 1:
-        usual = max(set(lengths), key=lengths.count)
+        usual = Counter(lengths).most_common(1)[0][0]
         like, other = lengths.index(usual), next(i for i, length in enumerate(lengths) if length != usual)
         at = (like, other) if names is None else (names[like], names[other])
         rule = f"must have vectors of one length, got {usual} (as in {at[0]}) and {lengths[other]} (as in {at[1]})."
