@@ -28,7 +28,7 @@ from tests.docs.running import run_page
 from rag_titan.cli.init import STARTER
 from rag_titan.cli.main import COMMANDS, Subcommands
 
-EXTRAS = ("pipeline",)
+EXTRAS = {"pipeline": "wordllama", "lab": "kneed"}  # and a library of each
 SHOWS_NOTHING = {"metrics.md", "data.md", "index.md"}  # printed from the code, or a list of links
 
 
@@ -60,9 +60,10 @@ def test_a_page_shows_what_is_printed(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.pipeline
-@pytest.mark.parametrize("path", [p for p in PAGES if any(step.needs == "pipeline" for step in run_steps(p))], ids=name)
-def test_a_page_with_the_pipeline_shows_what_is_printed(path: Path, tmp_path: Path) -> None:
-    pytest.importorskip("wordllama")
+@pytest.mark.parametrize("path", [p for p in PAGES if any(step.needs in EXTRAS for step in run_steps(p))], ids=name)
+def test_a_page_with_extras_shows_what_is_printed(path: Path, tmp_path: Path) -> None:
+    for extra in {step.needs for step in run_steps(path)} & EXTRAS.keys():
+        pytest.importorskip(EXTRAS[extra])
     prepare(path, tmp_path)
     wrong = run_page(path, tmp_path, EXTRAS)
     assert wrong == [], "\n\n".join(wrong)
