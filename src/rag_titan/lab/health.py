@@ -74,20 +74,19 @@ class VectorHealth:
         _check_widths(stored, asked, again)
         lengths = Lengths.of(stored)
         query_lengths = None if asked is None else Lengths.of(asked)
-        sample = Sample.drawn(lengths, query_lengths, size=self.sample, metric=self.metric, k=self.k, seed=self.seed)
+        return {**_described(stored, asked), "metric": self.metric, **self._tested(lengths, query_lengths, again)}
+
+    def _tested(self, lengths: Lengths, queries: Lengths | None, again: StoredVectors | None) -> dict[str, Any]:
+        """What the tests measured and found."""
+        sample = Sample.drawn(lengths, queries, size=self.sample, metric=self.metric, k=self.k, seed=self.seed)
         parts = self._parts(sample, again) if len(lengths.usable) else {}
-        found = findings_of(lengths, query_lengths, self.metric)
+        found = findings_of(lengths, queries, self.metric)
         found += [finding for part in parts.values() for finding in part.findings]
         return {
-            **_described(stored, asked),
-            "metric": self.metric,
             "sample": {"rows": len(sample.rows), "probes": len(sample.probes), "seed": self.seed},
-            "norms": {
-                "vectors": lengths.as_dict(),
-                "queries": None if query_lengths is None else query_lengths.as_dict(),
-            },
+            "norms": {"vectors": lengths.as_dict(), "queries": None if queries is None else queries.as_dict()},
             **{name: part.values for name, part in parts.items()},
-            "notes": _notes(lengths, query_lengths, sample),
+            "notes": _notes(lengths, queries, sample),
             "findings": [finding.as_dict() for finding in found],
         }
 
