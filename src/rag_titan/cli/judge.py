@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from rag_titan.cli.judge_agreement import agreement
+
 app = typer.Typer(
     name="judge",
     add_completion=False,
@@ -17,3 +19,6 @@ def judge(context: typer.Context) -> None:
     """Ask a model for verdicts on answers and contexts, and store them in the data; evaluate scores them."""
     if context.invoked_subcommand is None:
         raise typer.Exit(2)
+
+
+app.command()(agreement)
