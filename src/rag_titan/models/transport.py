@@ -50,7 +50,7 @@ class ModelServer:
     ) -> None:
         library = _httpx()
         url = address(library, base_url, "base_url", "http://127.0.0.1:8080/v1")
-        key = None if api_key_env is None else _key(api_key_env)
+        key = None if api_key_env is None else api_key(api_key_env)
         self._url = url.copy_with(path=url.path.rstrip("/") + path, fragment=None)
         self.where = f"{url.scheme}://{url.netloc.decode('ascii')}{self._url.path}"
         self._secrets = [text for text in (key, url.password, *url.params.values()) if text]
@@ -254,7 +254,8 @@ def _httpx() -> Any:
     return httpx
 
 
-def _key(variable: str) -> str:
+def api_key(variable: str) -> str:
+    """The key in an environment variable. Raises SettingsError where there is none."""
     key = os.environ.get(variable, "").strip()
     if not key:
         raise SettingsError(f"api_key_env: must name a variable of the environment, got {variable}. Export it first.")

@@ -1,0 +1,285 @@
+"""Connections to one model server over HTTP/1.1, from many threads, where every exchange ends by its deadline.
+
+Python's own http.client is used, since an answer that comes as a whole needs no more: the client that streams answers
+(`models.transport`) costs several times the CPU a call. What http.client lacks is a time-out for a whole answer; the
+socket that it reads from is wrapped such that each wait gets only the time that is left.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rag_titan.errors import SettingsError
+from rag_titan.evaluation.preparation.collect_http import is_loopback
+from rag_titan.models.refusals import Unusable, excerpt
+
+if TYPE_CHECKING:
+    import http.client
+    import socket
+
+MOST_BYTES = 16 * 2**20  # of an answer
+_EXAMPLE = "http://127.0.0.1:8080/v1"
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens.
+
+    path  with the query, as it is sent; `shown` is without it and without a password
+    """
+
+    secure: bool
+    host: str
+    port: int
+    path: str
+    shown: str
+
+    @classmethod
+    def of(cls, base_url: str, path: str, *, allow_remote: bool) -> Address:
+        """From the base URL of a server. Raises SettingsError for what is none, and for another machine.
+
+        >>> Address.of("http://127.0.0.1:8080/v1/", "/chat/completions", allow_remote=False).shown
+        'http://127.0.0.1:8080/v1/chat/completions'
+        >>> Address.of("http://example.org/v1", "/x", allow_remote=False)
+        Traceback (most recent call last):
+        rag_titan.errors.SettingsError: base_url: must be on this machine, got example.org. Add --allow-remote.
+        """
+        from urllib.parse import urlsplit
+
+        try:
+            parts = urlsplit(base_url)
+            host, port = parts.hostname, parts.port
+        except (ValueError, AttributeError, TypeError):
+            raise SettingsError(f"base_url: must be an address such as {_EXAMPLE}, got something else.") from None
+        if parts.scheme not in ("http", "https") or not host or not base_url.isprintable() or " " in base_url:
+            raise SettingsError(f"base_url: must be an address such as {_EXAMPLE}, got one without http:// and a host.")
+        if parts.username or parts.password:
+            raise SettingsError("base_url: must hold no user name and no password, got one. Use api_key_env.")
+        if not allow_remote and not is_loopback(host):
+            raise SettingsError(f"base_url: must be on this machine, got {host}. Add --allow-remote.")
+        secure = parts.scheme == "https"
+        whole = parts.path.rstrip("/") + path
+        named = f"[{host}]" if ":" in host else host
+        shown = f"{parts.scheme}://{named}{'' if port is None else f':{port}'}{whole}"
+        sent = whole + (f"?{parts.query}" if parts.query else "")
+        return cls(secure, host, port or (443 if secure else 80), sent, shown)
+
+
+class Connections:
+    """Open connections to an address; each serves one thread at a time and is kept for the next.
+
+    Proxies and redirects are not followed. Safe for threads.
+    """
+
+    def __init__(self, address: Address, connect_timeout: float, clock: Clock = time.monotonic) -> None:
+        self._address, self._connect_timeout, self._clock = address, connect_timeout, clock
+        self._lock = threading.Lock()
+        self._idle: list[_Line] = []
+        self._busy: set[_Line] = set()
+        self._open = True
+
+    def post(self, body: bytes, headers: Mapping[str, str], seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers (names in lower case) and body of the answer, which must be there within so many seconds.
+
+        Raises Unusable. A connection that the server closed while it was idle is made anew, once.
+        """
+        deadline = self._clock() + seconds
+        while True:
+            line, kept = self._taken(deadline)
+            try:
+                answer = line.exchange(self._address.path, body, headers, deadline)
+            except BaseException as error:
+                gone = kept and line.silent and not line.was_cut and _is_gone(error)
+                self._drop(line)
+                if gone:
+                    continue
+                raise self._meant(error, seconds) from None
+            self._keep(line)
+            return answer
+
+    def interrupt(self) -> None:
+        """Close all of them: who waits for an answer waits no longer. Later calls open new ones."""
+        with self._lock:
+            lines = [*self._idle, *self._busy]
+            self._idle.clear()
+        for line in lines:
+            line.cut()
+
+    def close(self) -> None:
+        """The same, for good."""
+        with self._lock:
+            self._open = False
+        self.interrupt()
+
+    def _taken(self, deadline: float) -> tuple[_Line, bool]:
+        with self._lock:
+            if not self._open:
+                raise Unusable("be asked while its connections are open", "a call after close()")
+            kept = bool(self._idle)
+            line = self._idle.pop() if kept else _Line(self._address, self._clock)
+            self._busy.add(line)
+        if kept:
+            return line, True
+        try:
+            line.connect(min(self._connect_timeout, max(deadline - self._clock(), 0.001)))
+        except OSError as error:
+            self._drop(line)
+            said = excerpt(error.strerror or str(error)) or type(error).__name__
+            do = "Start the server or correct base_url."
+            raise Unusable("be reachable", f"no connection ({said})", do, again=True) from None
+        return line, False
+
+    def _keep(self, line: _Line) -> None:
+        with self._lock:
+            self._busy.discard(line)
+            if keep := self._open and line.reusable:
+                self._idle.append(line)
+        if not keep:
+            line.cut()
+
+    def _drop(self, line: _Line) -> None:
+        with self._lock:
+            self._busy.discard(line)
+        line.cut()
+
+    def _meant(self, error: BaseException, seconds: float) -> BaseException:
+        """What went wrong below HTTP, in words; a fault of ours stays what it is."""
+        from http.client import HTTPException
+
+        if isinstance(error, TimeoutError):
+            do = "Raise the time-out or look at the server's load."
+            return Unusable(f"answer wholly within {seconds:g} s", "nothing, or only a part", do)
+        if isinstance(error, OSError | HTTPException):
+            said = excerpt(str(error)) or type(error).__name__
+            do = "Look into the server's log."
+            return Unusable("answer to the end", f"a broken connection ({said})", do, again=True)
+        return error
+
+
+def _is_gone(error: BaseException) -> bool:
+    from http.client import BadStatusLine
+
+    return isinstance(error, ConnectionError | BadStatusLine)
+
+
+class _Line:
+    """One connection.
+
+    silent    nothing of the latest answer came
+    reusable  the latest answer was read to its end and the server keeps the connection
+    """
+
+    def __init__(self, address: Address, clock: Clock) -> None:
+        self._address, self._clock = address, clock
+        self._connection: http.client.HTTPConnection | None = None
+        self._socket: _DeadlineSocket | None = None
+        self._cut = False
+        self.reusable = False
+
+    @property
+    def was_cut(self) -> bool:
+        return self._cut
+
+    @property
+    def silent(self) -> bool:
+        return self._socket is None or not self._socket.heard
+
+    def connect(self, seconds: float) -> None:
+        """Raises OSError."""
+        import socket
+        from http.client import HTTPConnection
+
+        raw = socket.create_connection((self._address.host, self._address.port), timeout=seconds)
+        try:
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._address.secure:
+                import ssl
+
+                raw = ssl.create_default_context().wrap_socket(raw, server_hostname=self._address.host)
+        except BaseException:
+            raw.close()
+            raise
+        self._socket = _DeadlineSocket(raw, self._clock)
+        self._connection = HTTPConnection(self._address.host, self._address.port)
+        self._connection.sock = self._socket
+        if self._cut:  # while it was made
+            self.cut()
+
+    def exchange(
+        self, path: str, body: bytes, headers: Mapping[str, str], deadline: float
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """One request and its whole answer. Raises OSError, http.client.HTTPException or Unusable."""
+        assert self._connection is not None
+        assert self._socket is not None
+        self._socket.deadline, self._socket.heard, self.reusable = deadline, False, False
+        self._connection.request("POST", path, body=body, headers=dict(headers))
+        response = self._connection.getresponse()
+        data = response.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise Unusable(f"answer in at most {MOST_BYTES // 2**20} MiB", "more")
+        if response.length:  # http.client says so only where it is asked for everything
+            raise ConnectionError(f"{response.length} bytes are missing")
+        self.reusable = response.isclosed() and not response.will_close
+        return response.status, {name.lower(): value for name, value in response.getheaders()}, data
+
+    def cut(self) -> None:
+        self._cut = True
+        if self._socket is not None:
+            self._socket.cut()
+
+
+class _DeadlineSocket:
+    """What http.client needs of a socket; a wait beyond the deadline is a TimeoutError."""
+
+    def __init__(self, raw: socket.socket, clock: Clock) -> None:
+        self.raw, self._clock = raw, clock
+        self.deadline = 0.0
+        self.heard = False
+
+    def give_time(self) -> None:
+        left = self.deadline - self._clock()
+        if left <= 0:
+            raise TimeoutError
+        self.raw.settimeout(left)
+
+    def sendall(self, data: Any) -> None:
+        self.give_time()
+        self.raw.sendall(data)
+
+    def makefile(self, *_: Any) -> io.BufferedReader:
+        return io.BufferedReader(_Incoming(self), 1 << 14)
+
+    def close(self) -> None:
+        self.raw.close()
+
+    def cut(self) -> None:
+        """Close it, and wake whoever waits for it in another thread."""
+        import socket
+
+        with suppress(OSError):  # the server may have been first
+            self.raw.shutdown(socket.SHUT_RDWR)
+        self.raw.close()
+
+
+class _Incoming(io.RawIOBase):
+    """The bytes that come in."""
+
+    def __init__(self, of: _DeadlineSocket) -> None:
+        self._of = of
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._of.give_time()
+        n = self._of.raw.recv_into(buffer)
+        self._of.heard |= n > 0
+        return n

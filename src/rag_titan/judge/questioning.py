@@ -1,0 +1,217 @@
+"""All that is asked about one question, part by part; the parts need nothing of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from rag_titan.judge.asking import AskCall, NoVerdictError
+from rag_titan.judge.calls import OneVerdict, claims_call, questions_call, relevance_call, useful_call, verdicts_call
+from rag_titan.judge.evidence import Text
+from rag_titan.judge.material import Material
+from rag_titan.judge.metrics import Ask
+
+RULE, JUDGE = "rule", "judge"
+_NO_EMBEDDER = "no embedder given"
+
+Similarities = Callable[[str, Sequence[str]], list[float]]
+
+
+@dataclass
+class Part:
+    """What came of a part.
+
+    verdicts  members of `Verdicts`
+    done      what there are verdicts for
+    reasons   {what there are none for: why}
+    failed    those of them that were asked for in vain, with what was said instead
+    """
+
+    verdicts: dict[str, Any] = field(default_factory=dict)
+    done: set[Ask] = field(default_factory=set)
+    reasons: dict[Ask, str] = field(default_factory=dict)
+    failed: dict[Ask, str] = field(default_factory=dict)
+
+    def miss(self, asks: Iterable[Ask], error: NoVerdictError) -> None:
+        """Note that there is no verdict for these."""
+        for ask in asks:
+            self.reasons[ask] = str(error)
+            if error.failed:
+                self.failed[ask] = error.said
+
+
+@dataclass(frozen=True)
+class Side:
+    """The claims of one text, and by what they are judged."""
+
+    name: str
+    other: str
+    by_context: Ask
+    by_other: Ask
+    by_chunks: Ask
+
+    @property
+    def asks(self) -> tuple[Ask, ...]:
+        """All of them."""
+        return self.by_context, self.by_other, self.by_chunks
+
+
+SIDES = (
+    Side("answer_claims", "reference", Ask.ANSWER_BY_CONTEXT, Ask.ANSWER_BY_REFERENCE, Ask.ANSWER_BY_CHUNKS),
+    Side("reference_claims", "answer", Ask.REFERENCE_BY_CONTEXT, Ask.REFERENCE_BY_ANSWER, Ask.REFERENCE_BY_CHUNKS),
+)
+
+
+class Embedder(Protocol):
+    """Texts -> vectors, as the embedders of `rag_titan.models` and of the pipeline give them."""
+
+    name: str
+
+    def embed(self, texts: Sequence[str], *, query: bool = False) -> Any:
+        """(n, d), one vector for each text."""
+
+
+@dataclass(frozen=True)
+class Questioning:
+    """What is asked about each question.
+
+    asks             kinds of verdicts
+    ask              asks a call
+    embedder         for answer relevance; None: that is not judged
+    questions        how many an answer is turned into
+    claims_at_once   in one call
+    every_number     claims that a rule settles are put to the judge, too, which may find them contradicted
+    """
+
+    asks: frozenset[Ask]
+    ask: AskCall
+    embedder: Embedder | None = None
+    questions: int = 3
+    claims_at_once: int = 20
+    every_number: bool = False
+
+    def parts(self, material: Material) -> Iterator[Callable[[], Part]]:
+        """What there is to do, in parts that may run side by side."""
+        for side in SIDES:
+            wanted = [ask for ask in side.asks if ask in self.asks]
+            if wanted:
+                yield partial(self._of_side, material, side, wanted)
+        for ask, job in (
+            (Ask.QUESTIONS, self._relevance_of_answer),
+            (Ask.USEFUL_CHUNKS, self._useful),
+            (Ask.CHUNK_RELEVANCE, self._relevance_of_chunks),
+        ):
+            if ask in self.asks:
+                yield partial(self._alone, material, ask, job)
+
+    def _alone(self, material: Material, ask: Ask, job: Callable[[Material], dict[str, Any]]) -> Part:
+        """A part with one kind of verdict."""
+        part = Part()
+        if reason := material.settled(ask):
+            part.reasons[ask] = reason
+            if ask == Ask.QUESTIONS and material.refused:
+                part.verdicts["noncommittal"] = True
+            return part
+        try:
+            part.verdicts = job(material)
+            part.done.add(ask)
+        except NoVerdictError as error:
+            part.miss([ask], error)
+        return part
+
+    def _of_side(self, material: Material, side: Side, wanted: Sequence[Ask]) -> Part:
+        """The claims of the answer, or of the reference, and the verdicts on them."""
+        part = Part(reasons={ask: reason for ask in wanted if (reason := material.settled(ask))})
+        open_ = [ask for ask in wanted if ask not in part.reasons]
+        if not open_:
+            return part
+        own = material.of_answer if side.name == "answer_claims" else material.of_reference
+        try:
+            texts = self.ask(claims_call(own.text, material.question))
+        except NoVerdictError as error:
+            part.miss(open_, error)
+            return part
+        if not texts:
+            part.reasons |= dict.fromkeys(open_, "no claim in the text")
+            return part
+        claims = [{"text": text} for text in texts]
+        for ask in open_:
+            try:
+                self._judge(material, side, ask, claims)
+                part.done.add(ask)
+            except NoVerdictError as error:
+                part.miss([ask], error)
+        part.verdicts[side.name] = claims
+        return part
+
+    def _judge(self, material: Material, side: Side, ask: Ask, claims: list[dict[str, Any]]) -> None:
+        """Verdicts of one kind, put into the claims once all of them are there."""
+        texts = [claim["text"] for claim in claims]
+        if ask == side.by_chunks:
+            by_chunk = {name: self._verdicts(texts, chunk) for name, chunk in material.of_chunks.items()}
+            for place, claim in enumerate(claims):
+                claim["chunks"] = {name: verdicts[place][0].verdict for name, verdicts in by_chunk.items()}
+                claim.setdefault("by", JUDGE)
+            return
+        text = material.whole if ask == side.by_context else self._other(material, side)
+        key = "context" if ask == side.by_context else side.other
+        for claim, (verdict, by) in zip(claims, self._verdicts(texts, text), strict=True):
+            claim[key] = verdict.verdict
+            if key == "context":
+                claim |= {"by": by} | ({"evidence": verdict.evidence} if verdict.evidence else {})
+            claim.setdefault("by", by)
+
+    @staticmethod
+    def _other(material: Material, side: Side) -> Text:
+        return material.of_reference if side.other == "reference" else material.of_answer
+
+    def _verdicts(self, claims: Sequence[str], text: Text) -> list[tuple[OneVerdict, str]]:
+        """A verdict on each claim, and who settled it."""
+        lacking = {place for place, claim in enumerate(claims) if text.numbers.lacks(claim)}
+        if not text.text.strip():
+            lacking = set(range(len(claims)))
+        asked = [place for place in range(len(claims)) if self.every_number or place not in lacking]
+        found: dict[int, OneVerdict] = {}
+        for start in range(0, len(asked), self.claims_at_once):
+            places = asked[start : start + self.claims_at_once]
+            found |= zip(places, self.ask(verdicts_call([claims[place] for place in places], text)), strict=True)
+        ruled = OneVerdict(0, "", "not_supported")
+        vetoed = {place for place in lacking if place not in found or found[place].verdict == "supported"}
+        return [(ruled, RULE) if place in vetoed else (found[place], JUDGE) for place in range(len(claims))]
+
+    def _relevance_of_answer(self, material: Material) -> dict[str, Any]:
+        if self.embedder is None:
+            raise NoVerdictError(f"not asked: {_NO_EMBEDDER}", failed=False)
+        found = self.ask(questions_call(material.answer or "", self.questions))
+        cosines = cosines_of(self.embedder.embed([material.question or "", *found.questions], query=True))
+        if not np.isfinite(cosines).all():
+            raise NoVerdictError("failed: a question whose vector has no direction")
+        return {"question_similarities": cosines.tolist(), "noncommittal": found.noncommittal}
+
+    def _useful(self, material: Material) -> dict[str, Any]:
+        chunks = material.chunks or ()
+        texts = [text or "" for _, text in chunks]
+        flags = self.ask(useful_call(material.question or "", material.reference or "", texts))
+        return {"useful_chunks": dict(zip((name for name, _ in chunks), flags, strict=True))}
+
+    def _relevance_of_chunks(self, material: Material) -> dict[str, Any]:
+        chunks = material.chunks or ()
+        grades = self.ask(relevance_call(material.question or "", [text or "" for _, text in chunks]))
+        return {"chunk_relevance": dict(zip((name for name, _ in chunks), grades, strict=True))}
+
+
+def cosines_of(vectors: Any) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """(n - 1,) the cosine of the first of n vectors to each other; NaN where one has no direction.
+
+    >>> cosines_of([[1, 0], [2, 0], [0, 3], [0, 0]]).tolist()
+    [1.0, 0.0, nan]
+    """
+    array = np.asarray(vectors, dtype=np.float64)
+    lengths = np.linalg.norm(array, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: np.ndarray[tuple[int], np.dtype[np.float64]] = (array[1:] @ array[0]) / (lengths[1:] * lengths[0])
+    return np.clip(found, -1.0, 1.0)

@@ -1,0 +1,256 @@
+"""Who answers the calls of a judge: a chat model behind an OpenAI-compatible server, or a function."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rag_titan.errors import RagTitanError, ServiceError
+from rag_titan.evaluation.limits import number
+from rag_titan.judge.budget import Budget
+from rag_titan.judge.calls import Call, expected_tokens
+from rag_titan.judge.connection import Address, Connections
+from rag_titan.models.answers import Said, read_openai
+from rag_titan.models.options import Retries, Timeouts, model_name
+from rag_titan.models.refusals import Unusable, refusal
+from rag_titan.models.transport import Reply, api_key
+
+_FATAL = frozenset((401, 403, 404))
+_SCHEMA_WORDS = ("response_format", "json_schema", "json schema", "grammar")
+_NO_SCHEMA = "Add --no-json-schema (json_schema=False): the schema then stands in the prompt."
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What came back: the text, the tokens that the server counted (None where it does not), why it ended."""
+
+    text: str
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    ended: str | None = None
+
+
+class NotAskedError(RagTitanError):
+    """A call was not made: the run was stopped, or its budget or its time is spent."""
+
+
+class Server(Protocol):
+    """Whatever answers calls."""
+
+    name: str
+
+    def request(self, call: Call, repeat: int) -> bytes:
+        """All that is sent; equal requests have equal answers."""
+
+    def ask(self, call: Call, request: bytes, budget: Budget, stop: threading.Event) -> Heard:
+        """The answer. Raises ServiceError where there is none, NotAskedError where it was not asked for."""
+
+    def interrupt(self) -> None:
+        """Whoever waits for an answer waits no longer."""
+
+    def close(self) -> None:
+        """Ask nothing any more."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a model is told beside the messages.
+
+    max_tokens   of one answer
+    json_schema  False: the schema stands in the prompt, for servers that refuse `response_format`
+    """
+
+    temperature: float = 0.0
+    seed: int = 0
+    max_tokens: int = 2048
+    json_schema: bool = True
+
+    def __post_init__(self) -> None:
+        number(self.temperature, "temperature", low=0)
+        for name, low in (("seed", 0), ("max_tokens", 1)):
+            number(getattr(self, name), name, low=low)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long, in seconds, a server may take: to connect, for one try, and for a call with all its tries."""
+
+    connect: float = 10.0
+    attempt: float = 120.0
+    call: float = 600.0
+
+    def __post_init__(self) -> None:
+        for name in ("connect", "attempt", "call"):
+            number(getattr(self, name), f"patience.{name}", low=0.001)
+
+
+class ChatServer:
+    """A chat model behind /chat/completions. Threads share it.
+
+    Raises SettingsError for an address or a key that cannot be.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        sampling: Sampling,
+        *,
+        api_key_env: str | None = None,
+        allow_remote: bool = False,
+        patience: Patience | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        self.name = model_name(model)
+        self._sampling = sampling
+        self._address = Address.of(base_url, "/chat/completions", allow_remote=allow_remote)
+        key = None if api_key_env is None else api_key(api_key_env)
+        self._secrets = [key] if key else []
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "rag-titan"}
+        self._headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._patience = patience or Patience()
+        self._retries = retries or Retries()
+        self._connections = Connections(self._address, self._patience.connect)
+        self._random = random.Random(self._retries.seed)
+        self._answered = False
+        self.retried = 0
+
+    def request(self, call: Call, repeat: int) -> bytes:
+        """The JSON that is sent."""
+        own = self._sampling
+        body: dict[str, Any] = {
+            "model": self.name,
+            "messages": call.messages(in_words=not own.json_schema),
+            "temperature": own.temperature,
+            "seed": own.seed + repeat,
+            "max_tokens": own.max_tokens,
+            "stream": False,
+        }
+        if own.json_schema:
+            named = {"name": call.kind, "strict": True, "schema": call.schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": named}
+        return json.dumps(body).encode("ascii")
+
+    def ask(self, call: Call, request: bytes, budget: Budget, stop: threading.Event) -> Heard:
+        """The answer, after as many tries as are allowed."""
+        started, attempt = time.monotonic(), 0
+        while True:
+            attempt += 1
+            if stop.is_set():
+                raise NotAskedError("stopped")
+            left = started + self._patience.call - time.monotonic()
+            try:
+                return self._tried(call, request, budget, min(self._patience.attempt, left))
+            except Unusable as problem:
+                if stop.is_set():
+                    raise NotAskedError("stopped") from None
+                wait = self._retries.wait(attempt, self._random.random(), problem.wait)
+                late = time.monotonic() - started + wait >= self._patience.call
+                if late or attempt > self._retries.times or not problem.again:
+                    raise self._given_up(problem, attempt) from None
+            self.retried += 1
+            stop.wait(wait)
+
+    def interrupt(self) -> None:
+        """Cut the calls that run."""
+        self._connections.interrupt()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connections.close()
+
+    def _tried(self, call: Call, request: bytes, budget: Budget, seconds: float) -> Heard:
+        with budget.reserved(*_most_tokens(request, self._sampling.max_tokens)) as spent:
+            status, headers, body = self._connections.post(request, self._headers, seconds)
+            if not 200 <= status < 300:
+                raise self._refused(status, headers, body)
+            said = Said(_Received(body, headers.get("content-type", "")), None)
+            read_openai(said.reply, said)
+            answer = said.answer(None, in_json=False)
+            self._answered = True
+            known = answer.prompt_tokens is not None and answer.output_tokens is not None
+            guess = (0, 0) if known else expected_tokens(call)
+            spent(
+                guess[0] if answer.prompt_tokens is None else answer.prompt_tokens,
+                guess[1] if answer.output_tokens is None else answer.output_tokens,
+                known=known,
+            )
+        return Heard(answer.text, answer.prompt_tokens, answer.output_tokens, answer.finish_reason)
+
+    def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+        problem = refusal(status, headers, body)
+        told = body[:4096].decode("utf-8", "replace").lower()
+        if status in (400, 422, 501) and self._sampling.json_schema and any(word in told for word in _SCHEMA_WORDS):
+            return FatalError(self._sentence(Unusable("take a JSON schema", problem.got, _NO_SCHEMA), 1))
+        return FatalError(self._sentence(problem, 1)) if status in _FATAL else problem
+
+    def _given_up(self, problem: Unusable, attempts: int) -> ServiceError:
+        """A server that was never there will not be there for the next question either."""
+        kind = FatalError if problem.must == "be reachable" and not self._answered else ServiceError
+        return kind(self._sentence(problem, attempts))
+
+    def _sentence(self, problem: Unusable, attempts: int) -> str:
+        text = f"{self._address.shown}: {problem.sentence(attempts)}"
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+
+class FatalError(ServiceError):
+    """No call of this run can be answered."""
+
+
+class ScriptedServer:
+    """A function in the place of a model: for tests and estimates. What it says is no judge's verdict.
+
+    function  call -> what a model would say
+    """
+
+    name = "scripted"
+
+    def __init__(self, function: Callable[[Call], str]) -> None:
+        self._function = function
+
+    def request(self, call: Call, repeat: int) -> bytes:
+        """What the function is given."""
+        return json.dumps([self.name, call.messages(), repeat]).encode("ascii")
+
+    def ask(self, call: Call, request: bytes, budget: Budget, stop: threading.Event) -> Heard:
+        """What the function says."""
+        tokens = expected_tokens(call)
+        with budget.reserved(*tokens) as spent:
+            text = self._function(call)
+            spent(*tokens, known=False)
+        return Heard(text, None, None, "stop")
+
+    def interrupt(self) -> None:
+        """Nothing is waited for."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Received(Reply):
+    """An answer that came as a whole."""
+
+    def __init__(self, body: bytes, content_type: str) -> None:
+        super().__init__(_NO_TIMEOUTS, time.monotonic, 0.0, 1)
+        self._body, self.content_type = body, content_type
+
+    def parts(self) -> Any:
+        """The body in one piece."""
+        self.ended = True
+        return iter((self._body,))
+
+
+_NO_TIMEOUTS = Timeouts()
+
+
+def _most_tokens(request: bytes, most: int) -> tuple[int, int]:
+    """What a call may cost before it is known: three bytes a token is little for JSON."""
+    return len(request) // 3, most
