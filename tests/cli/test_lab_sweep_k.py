@@ -1,0 +1,56 @@
+"""rag-titan lab sweep-k: the table, the knee, the runs of each K, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run, Write, query
+
+pytest.importorskip("kneed")
+pytestmark = pytest.mark.lab
+COMMAND = ("lab", "sweep-k", "--k", "1,2,3,6")
+
+
+def run_of(right: int) -> dict[str, object]:
+    ids = [f"c{i}" for i in range(6)]
+    return {
+        "chunks": [{"id": name, "text": "four words in it"} for name in ids],
+        "queries": [
+            query(f"q{i}", expected_chunk_ids=["c0", "c1"], retrieved_ids=ids, answer="yes", task_success=i < right)
+            for i in range(20)
+        ],
+    }
+
+
+def test_the_table_the_knee_and_the_answers(run: Run, write: Write, tmp_path: Path) -> None:
+    data, other = write(run_of(18)), write(run_of(2), "run6.json")
+    done = run(*COMMAND, "--input", data, "--run", f"2={data}", "--run", f"6={other}", "--plot", "k.svg")
+    assert (done.code, done.err) == (0, "")
+    assert [line.split()[:2] for line in done.lines[3:7]] == [
+        ["1", "0.500"], ["2", "1.000"], ["3", "1.000"], ["6", "1.000"],
+    ]  # fmt: skip
+    assert any(line.startswith("Knee at K = 2: recall is 1.000, it rises by 0.500") for line in done.lines)
+    assert any(line.startswith("Answers are best at K = 2 (task_success_rate 0.900), and worse") for line in done.lines)
+    assert ">knee<" in (tmp_path / "k.svg").read_text()
+    whole = json.loads(run(*COMMAND, "--input", data, "--json", "--output", "k.json").out)
+    assert whole == json.loads((tmp_path / "k.json").read_text())
+    assert (whole["knee"]["k"], whole["answers"]) == (2, None)
+
+
+def test_what_is_refused(run: Run, write: Write) -> None:
+    data = write(run_of(3))
+    for option, said in (
+        ("5", "--run: must be K=FILE, got '5'. Write it as 5=run5.jsonl."),
+        ("x=run.json", "--run: must be K=FILE, got 'x=run.json'."),
+    ):
+        done = run(*COMMAND, "--input", data, "--run", option)
+        assert (done.code, done.err.startswith(f"rag-titan: {said}")) == (2, True)
+    twice = run(*COMMAND, "--input", data, "--run", f"3={data}", "--run", f"3={data}")
+    assert twice.err.startswith("rag-titan: --run: must give each K once, got 3 twice.")
+    assert run("lab", "sweep-k", "--input", data, "--k", "three").err.startswith(
+        "rag-titan: --k: must be whole numbers"
+    )
+    assert run("lab", "sweep-k", "--input", data, "--k", "0").code == 2
+    assert run(*COMMAND, "--input", data, "--plot", "k.pdf").code == 2
