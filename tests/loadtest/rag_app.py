@@ -28,10 +28,8 @@ def rag_app(model_url: str, max_tokens: int = 8) -> Iterator[str]:
     with ChatModel(model_url, "smollm2", seed=1, max_tokens=max_tokens) as model:
 
         def answer(asked: Asked) -> None:
-            begin = time.perf_counter()
-            found = rag.retriever.retrieve(asked.body["question"], 1)
-            context = "\n".join(one.chunk.text for one in found)
-            search_ms = (time.perf_counter() - begin) * 1000
+            searched = rag.retriever.retrieve(asked.body["question"], 1)
+            context = "\n".join(one.chunk.text for one in searched.found)
             asked.wfile.write(
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
             )
@@ -42,7 +40,7 @@ def rag_app(model_url: str, max_tokens: int = 8) -> Iterator[str]:
                 reply = model.chat(
                     prompt, on_text=lambda text: _event(asked, {"choices": [{"delta": {"content": text}}]})
                 )
-            parts = {"search_ms": search_ms, "queue_ms": queue_ms, "generation_ms": reply.latency_ms}
+            parts = {"search_ms": searched.search_ms, "queue_ms": queue_ms, "generation_ms": reply.latency_ms}
             _event(asked, {"choices": [{"delta": {}, "finish_reason": "stop"}], **parts})
             asked.wfile.write(b"0\r\n\r\n")
 
