@@ -268,14 +268,15 @@ def holm(p: Floats, weights: Floats | None = None) -> Floats:
 def resolvable(sd: float, n: int) -> float | None:
     """The smallest true mean difference that n pairs show as significant (5 %, two-sided) four times out of five.
 
-    sd is that of the differences. None for fewer than 2 pairs, and without a spread.
+    sd is that of the differences. None for fewer than 2 pairs, and without a spread, or with one beyond floats.
 
     >>> round(resolvable(0.4, 200), 3)
     0.08
     """
     if n < 2 or not 0 < sd < math.inf:
         return None
-    return (t_point(n - 1) + t_point(n - 1, Z80)) * sd / math.sqrt(n)
+    smallest = (t_point(n - 1) + t_point(n - 1, Z80)) * sd / math.sqrt(n)
+    return smallest if smallest < math.inf else None
 
 
 def needed(sd: float, difference: float) -> int | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric
-from rag_titan.evaluation.reports.figures import NOTHING, count_text, value_text
+from rag_titan.evaluation.reports.figures import NOTHING, count_text, relative_text, value_text
 
 Entry = Mapping[str, Any]
 
@@ -126,6 +127,7 @@ def _signed(row: Metric | None, entry: Entry, value: float | None) -> str:
     sign = "+" if value > 0 else "-" if value < 0 else ""
     base = finite(entry.get("baseline"))
     if row is not None and row.kind.relative and base:
-        return f"{sign}{100 * abs(value / base):.1f} %"
+        said = relative_text(math.copysign(abs(value / base), value))
+        return said if value else said.lstrip("+-")
     key = str(entry.get("metric")).partition(".")[2]
     return sign + value_text(row, key, abs(value)).lstrip("<>")

@@ -19,6 +19,7 @@ resolvable, needed         the smallest change that these questions show 4 times
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -194,7 +195,7 @@ def _sort_in(lists: dict[str, list[Entry]], name: str, pair: Pair, kind: Kind | 
             lists["vanished" if now is None else "appeared"].append(entry)
         return
     relative = kind is not None and kind.relative and before != 0
-    entry["change"] = now - before
+    entry["change"] = max(-sys.float_info.max, min(sys.float_info.max, now - before))
     entry["relative_change"] = finite((now - before) / abs(before)) if relative else None
     worse = worse_by(kind, now, before)
     if worse is None:

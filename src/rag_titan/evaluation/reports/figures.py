@@ -12,6 +12,7 @@ from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.scoring.policy import ENOUGH_MEASURED, rating_of
 
 NOTHING = "–"
+_BEYOND = 9_999.99  # a change of a million percent says no more than that there was next to nothing before
 
 _RANKED = {"precision_at_k", "recall_at_k", "f1_at_k", "mrr_at_k", "hit_at_k", "average_precision_at_k"}
 _ANSWERED = {"exact_match", "answer_exact_match", "answer_precision", "answer_recall", "answer_f1"}
@@ -116,6 +117,17 @@ def share_text(share: float | None) -> str:
     if below(share, enough) and percent >= 100 * enough:
         return f"{math.floor(1000 * share) / 10:.1f}%"
     return f"{percent}%"
+
+
+def relative_text(change: float) -> str:
+    """A change as a share of what was, with its sign, in percent; beyond all sense only that it is.
+
+    >>> relative_text(0.125), relative_text(0.0), relative_text(1e308), relative_text(float("-inf"))
+    ('+12.5 %', '+0.0 %', 'over +999,999 %', 'under -999,999 %')
+    """
+    if abs(change) >= _BEYOND:
+        return "over +999,999 %" if change > 0 else "under -999,999 %"
+    return f"{100 * change:+.1f} %"
 
 
 def count_text(count: int, noun: str) -> str:

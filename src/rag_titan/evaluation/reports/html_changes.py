@@ -11,7 +11,7 @@ from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports import html_figures as figures
 from rag_titan.evaluation.reports.changes import corrected_text, p_corrected_text
-from rag_titan.evaluation.reports.figures import NOTHING, count_text, score_text, share_text
+from rag_titan.evaluation.reports.figures import NOTHING, count_text, relative_text, score_text, share_text
 from rag_titan.evaluation.reports.first_run import refusal_text
 from rag_titan.evaluation.reports.html_sections import Sections, View, mapping
 from rag_titan.evaluation.reports.slice_tables import REASONS, differences, slice_name
@@ -99,7 +99,7 @@ def _change(
         "change": _signed(sections, stage, key, move),
         "interval": _span(sections, stage, key, move),
         "figure": figures.interval(move["change"], move["ends"], -most, most) if kind in _DRAWN else None,
-        "axis": f"{100 * most:.0f} %" if move["relative"] else f"{most:.3g}",
+        "axis": (f"{100 * most:.0f} %" if most < 1e4 else "999,999 %") if move["relative"] else f"{most:.3g}",
         "kind": kind,
         "word": word,
         "sure": _SURE.get(entry.get("significant"), "cannot be tested") if tested else "",
@@ -112,7 +112,7 @@ def _signed(sections: Sections, stage: str, key: str, move: View) -> str:
     change = move["change"]
     if change is None:
         return NOTHING
-    return f"{100 * change:+.1f} %" if move["relative"] else _plus(sections, stage, key, change)
+    return relative_text(change) if move["relative"] else _plus(sections, stage, key, change)
 
 
 def _span(sections: Sections, stage: str, key: str, move: View) -> str:
@@ -120,7 +120,7 @@ def _span(sections: Sections, stage: str, key: str, move: View) -> str:
         return ""
     low, high = move["ends"]
     if move["relative"]:
-        return f"{100 * low:+.1f} % to {100 * high:+.1f} %"
+        return f"{relative_text(low)} to {relative_text(high)}"
     return f"{_plus(sections, stage, key, low)} to {_plus(sections, stage, key, high)}"
 
 

@@ -123,7 +123,7 @@ def histogram(values: Sequence[float], low: float | None = None, high: float | N
     for value in finite_values:
         share = (min(high, max(low, value)) - low) / width
         counts[min(BINS - 1, int(BINS * share + 1e-9))] += 1
-    return Histogram(tuple(counts), tuple(low + width * i / BINS for i in range(BINS + 1)))
+    return Histogram(tuple(counts), tuple(low + width * (i / BINS) for i in range(BINS + 1)))
 
 
 def interval(value: float | None, ends: Any, low: float, high: float) -> Interval | None:
@@ -167,7 +167,7 @@ def scaled(value: float | None, most: float) -> Bar:
     >>> scaled(25.0, 50.0), scaled(None, 50.0)
     (Bar(start=0.0, size=50.0), Bar(start=0.0, size=0.0))
     """
-    return Bar(0.0, _percent(100 * max(0.0, value) / most) if value and most > 0 else 0.0)
+    return Bar(0.0, _percent(100 * min(1.0, max(0.0, value / most))) if value and most > 0 else 0.0)
 
 
 def counted(histogram: Histogram) -> str:
@@ -176,7 +176,9 @@ def counted(histogram: Histogram) -> str:
 
 
 def _place(value: float, low: float, high: float) -> float:
-    return _percent(100 * (min(high, max(low, value)) - low) / (high - low))
+    most = max(abs(low), abs(high))  # differences of the ends of what floats hold would be none
+    start, end, at = low / most, high / most, min(high, max(low, value)) / most
+    return _percent(100 * (at - start) / (end - start)) if end > start else 0.0
 
 
 def _percent(share: float) -> float:

@@ -180,14 +180,15 @@ def _of_percentile(test: ChangeTest, now: Floats, before: Floats, q: float) -> C
     above = [side[known] > end for side, end in zip((now, before), ends, strict=True)]
     shared = float(np.mean(above[0] & above[1]) - np.mean(above[0]) * np.mean(above[1])) / (q * (1 - q))
     rho = min(1.0, max(-1.0, shared))
-    variance = spreads[0] ** 2 + spreads[1] ** 2 - 2 * rho * spreads[0] * spreads[1]
-    sd = math.sqrt(max(0.0, variance))
+    most = max(spreads) or 1.0  # the squares of what floats hold are beyond them
+    a, b = (spread / most for spread in spreads)
+    sd = most * math.sqrt(max(0.0, a**2 + b**2 - 2 * rho * a * b))
     half = Z95 * sd / math.sqrt(n)
     change = ends[0] - ends[1]
     sure = n * min(q, 1 - q) >= _ENOUGH_BEYOND and sd > 0 and math.isfinite(half)
     return replace(
         test, change=finite(change), sd=finite(sd),
-        low=change - half if sure else None, high=change + half if sure else None,
+        low=finite(change - half) if sure else None, high=finite(change + half) if sure else None,
     )  # fmt: skip
 
 
