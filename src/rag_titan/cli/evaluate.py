@@ -19,7 +19,7 @@ from rag_titan.cli.outcome import Outcome, Rules
 from rag_titan.cli.outputs import Outputs
 from rag_titan.cli.settings import columns_of, evaluator_of, merged
 from rag_titan.cli.terminal import columns, command, complain, progress, say
-from rag_titan.errors import SettingsError
+from rag_titan.errors import DatasetError, SettingsError
 
 if TYPE_CHECKING:
     from rag_titan.evaluation import Columns, RAGEvaluator, ReportManager
@@ -79,11 +79,25 @@ class _Data:
     processes: int | None
 
     def scored(self, evaluator: RAGEvaluator, per_query: str | None) -> Report:
-        with _as_file(self.documents) as texts, progress() as counter:
+        with _as_file(self.documents) as texts, _untold(evaluator.redact), progress() as counter:
             return evaluator.evaluate_path(
                 self.input, chunks=self.chunks, documents=texts, columns=_about(self.input, self.columns),
                 per_query=per_query, skip_bad_records=self.skip_bad_records, progress=counter, processes=self.processes,
             )  # fmt: skip
+
+
+@contextmanager
+def _untold(redact: bool) -> Iterator[None]:
+    """Where no text of the data may come out, what an error got from them is left out of its sentence, too."""
+    try:
+        yield
+    except DatasetError as error:
+        rule, got, came = error.rule.partition(", got ")
+        if not redact or '"' not in came:
+            raise
+        kind = came.partition('"')[0].strip()
+        hidden = f"{rule}{got}{kind or 'a value'} that --redact hides. Run it without --redact to see it."
+        raise DatasetError(error.where, hidden) from None
 
 
 @contextmanager
