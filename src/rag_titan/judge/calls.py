@@ -128,12 +128,12 @@ def claims_call(text: str, question: str | None) -> Call:
 
 def verdicts_call(claims: Sequence[str], text: Text) -> Call:
     """One verdict for each claim by the text, with evidence. Reads as the verdicts in the order of the claims."""
-    right, wrong = control_words("verdicts", text.text, *claims, n=2)
+    right, wrong = control_words("verdicts", text.digest, *claims, n=2)
     controls = {right: "supported", wrong: "not_supported"}
     sentences = [prompts.CONTROL.format(word=word) for word in controls]
     listed, places = _mixed([*map(text.numbers.told, claims)], sentences, right)
     numbered = "\n".join(f"{n}. {' '.join(claim.split())}" for n, claim in enumerate(listed, 1))
-    material = prompts.fenced("TEXT", f"{text.text}\n{prompts.CONTROL.format(word=right)}")
+    material = prompts.between("TEXT", f"{text.unmarked}\n{prompts.CONTROL.format(word=right)}")
     user = f"{material}\n\n{prompts.fenced('CLAIMS', numbered)}"
 
     def read(said: str) -> list[OneVerdict]:

@@ -20,7 +20,6 @@ from rag_titan.evaluation.preparation.collect_http import is_loopback
 from rag_titan.models.refusals import Unusable, excerpt
 
 if TYPE_CHECKING:
-    import http.client
     import socket
 
 MOST_BYTES = 16 * 2**20  # of an answer
@@ -164,6 +163,12 @@ class Connections:
         return error
 
 
+def _head(path: str, host: str, headers: Mapping[str, str], size: int) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity", f"Content-Length: {size}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
 def _is_gone(error: BaseException) -> bool:
     from http.client import BadStatusLine
 
@@ -179,7 +184,9 @@ class _Line:
 
     def __init__(self, address: Address, clock: Clock) -> None:
         self._address, self._clock = address, clock
-        self._connection: http.client.HTTPConnection | None = None
+        self._host = f"[{address.host}]" if ":" in address.host else address.host
+        if address.port != (443 if address.secure else 80):
+            self._host += f":{address.port}"
         self._socket: _DeadlineSocket | None = None
         self._cut = False
         self.reusable = False
@@ -195,7 +202,6 @@ class _Line:
     def connect(self, seconds: float) -> None:
         """Raises OSError."""
         import socket
-        from http.client import HTTPConnection
 
         raw = socket.create_connection((self._address.host, self._address.port), timeout=seconds)
         try:
@@ -208,8 +214,6 @@ class _Line:
             raw.close()
             raise
         self._socket = _DeadlineSocket(raw, self._clock)
-        self._connection = HTTPConnection(self._address.host, self._address.port)
-        self._connection.sock = self._socket
         if self._cut:  # while it was made
             self.cut()
 
@@ -217,11 +221,13 @@ class _Line:
         self, path: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> tuple[int, Mapping[str, str], bytes]:
         """One request and its whole answer. Raises OSError, http.client.HTTPException or Unusable."""
-        assert self._connection is not None
+        from http.client import HTTPResponse
+
         assert self._socket is not None
         self._socket.deadline, self._socket.heard, self.reusable = deadline, False, False
-        self._connection.request("POST", path, body=body, headers=dict(headers))
-        response = self._connection.getresponse()
+        self._socket.sendall(_head(path, self._host, headers, len(body)) + body)
+        response = HTTPResponse(self._socket, method="POST")  # type: ignore[arg-type]  # it only asks for makefile()
+        response.begin()
         data = response.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise Unusable(f"answer in at most {MOST_BYTES // 2**20} MiB", "more")

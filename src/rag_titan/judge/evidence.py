@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from functools import cached_property
 
 from rag_titan.judge.numbers import TextNumbers
+from rag_titan.judge.prompts import unmarked
 
 _LEFT_OUT = re.compile(r"\s*(?:\[\.\.\.\]|\[…\]|\.\.\.+|…)\s*")
 _WORD = re.compile(r"\w+")
@@ -23,6 +25,16 @@ class Text:
     def __init__(self, text: str, asked: str = "") -> None:
         self.text = text
         self._asked = asked
+
+    @cached_property
+    def unmarked(self) -> str:
+        """As it stands between marks."""
+        return unmarked(self.text)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of it, which stands for it where control words are made."""
+        return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()
 
     @cached_property
     def numbers(self) -> TextNumbers:

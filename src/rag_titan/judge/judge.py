@@ -47,6 +47,7 @@ class Judge:
     cache            a file of answers: what stands there is not asked again
     retry_errors     what was answered with something else than a verdict is asked again
     repeat           how often everything is asked, each time with the next seed
+    replace          verdicts of another judge give way; else they are an error
     redact           `failures` hold nothing that the judge or the server said
     api_key_env, allow_remote, sampling, patience, retries, limits   see ChatServer and Limits
 
@@ -106,6 +107,7 @@ class Judge:
         retry_errors: bool = False,
         repeat: int = 1,
         redact: bool = False,
+        replace: bool = False,
         limits: Limits | None = None,
     ) -> None:
         self.metrics = metrics_of(metrics)
@@ -127,6 +129,7 @@ class Judge:
         self.identity = f"{server.name}@{digest(sampling | told)}"
         self._server, self._limits, self._cache_file = server, limits or Limits(), cache
         self._seconds, self._retry_errors, self._repeat, self._redact = seconds, retry_errors, repeat, redact
+        self._replace = replace
 
     def judge(self, data: Any, progress: Progress | None = None) -> Judged:
         """Verdicts on all questions of a dataset: a path, {"queries": ..., "chunks": ...}, or a dataset that was read.
@@ -171,6 +174,7 @@ class Judge:
 
     def _judged(self, data: Any, server: Server, limits: Limits, progress: Progress | None, stop: Stop) -> Judged:
         found = materials(opened(data))
+        self._check_judges(found)
         cache, budget = AnswerCache(self._cache_file), Budget(limits)
         asking = Asking(server, cache, budget, stop, retry_errors=self._retry_errors)
         passes = [_Pass(self, found, asking, lambda: _spent(server, asking, budget)) for _ in range(self._repeat)]
@@ -183,6 +187,13 @@ class Judge:
         finally:
             cache.close()
         return self._together([one.judged() for one in passes], found)
+
+    def _check_judges(self, found: Sequence[Material]) -> None:
+        """A record names one judge, so verdicts of two cannot stand in it."""
+        for material in found if not self._replace else ():
+            if material.judged_by not in (None, self.identity):
+                rule = f"must be none of another judge, got those of {material.judged_by} on {material.id}"
+                raise SettingsError(f"verdicts: {rule}. Take an input without, or add --replace.")
 
     def _together(self, rounds: Sequence[Judged], found: Sequence[Material]) -> Judged:
         first = rounds[0]

@@ -17,6 +17,7 @@ from rag_titan.judge.metrics import NEEDS, Ask
 from rag_titan.judge.questioning import Part
 
 Verdicts = dict[str, Any]
+_LINES = (".jsonl", ".ndjson")
 _CLAIMS = ("answer_claims", "reference_claims")
 
 
@@ -152,23 +153,28 @@ def merged(old: Verdicts | None, new: Verdicts, metrics: Sequence[str]) -> Verdi
     return both | ({"unjudged": unjudged} if unjudged else {})
 
 
-def write_judged(judged: Judged, source: PathLike, output: PathLike, *, replace: bool = False) -> None:
+def check_output(source: PathLike, output: PathLike) -> None:
+    """Raises SettingsError where an output cannot hold what the input holds: JSON Lines are questions alone."""
+    if Path(output).suffix.lower() in _LINES and Path(source).suffix.lower() not in _LINES:
+        raise SettingsError(f"output: must be a .json file for such an input, got {output}. Rename it.")
+
+
+def write_judged(judged: Judged, source: PathLike, output: PathLike) -> None:
     """Write the dataset of `source` with the verdicts in it, whole or not at all.
 
     A JSON file and JSON Lines keep everything that they hold; whatever else is read becomes a JSON file. Verdicts of
-    another judge are a SettingsError unless they may be replaced; those of the same are kept beside the new ones.
+    the same judge are kept beside the new ones, those of another give way. Raises SettingsError, see `check_output`.
     """
+    check_output(source, output)
     path, target = Path(source), Path(output)
-    if target.suffix.lower() in (".jsonl", ".ndjson"):
-        if path.suffix.lower() not in (".jsonl", ".ndjson"):
-            raise SettingsError(f"output: must be a .json file for such an input, got {target}. Rename it.")
+    if target.suffix.lower() in _LINES:
         records = [json.loads(line) for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
-        lines = (json.dumps(_with_verdicts(record, judged, replace), ensure_ascii=True) for record in records)
+        lines = (json.dumps(_with_verdicts(record, judged), ensure_ascii=True) for record in records)
         write(target, "".join(f"{line}\n" for line in lines))
         return
     value = _whole(path)
     queries = value["queries"] if isinstance(value, dict) else value
-    queries[:] = [_with_verdicts(record, judged, replace) for record in queries]
+    queries[:] = [_with_verdicts(record, judged) for record in queries]
     write(target, json.dumps(value, indent=1) + "\n")
 
 
@@ -181,16 +187,12 @@ def _whole(path: Path) -> Any:
     return plain_dataset(path)
 
 
-def _with_verdicts(record: dict[str, Any], judged: Judged, replace: bool) -> dict[str, Any]:
+def _with_verdicts(record: dict[str, Any], judged: Judged) -> dict[str, Any]:
     name = str(record["id"])
     if name not in judged.verdicts:
         return record
     old = record.get("verdicts") or {}
-    if old and old.get("judge") != judged.judge:
-        if not replace:
-            by = old.get("judge", "somebody unnamed")
-            rule = f"must be none of another judge, got those of {by}. Choose another input, or add --replace"
-            raise SettingsError(f"queries {name}: verdicts: {rule}.")
+    if old.get("judge") != judged.judge:
         old = {}
     return {**record, "verdicts": merged(old, judged.verdicts[name], judged.metrics)}
 

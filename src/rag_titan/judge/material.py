@@ -11,6 +11,7 @@ from typing import Any
 from rag_titan.judge.evidence import Text
 from rag_titan.judge.metrics import OF_ANSWER, OF_REFERENCE, Ask
 
+UNNAMED = "somebody unnamed"
 _BY_CHUNK = (Ask.ANSWER_BY_CHUNKS, Ask.REFERENCE_BY_CHUNKS, Ask.USEFUL_CHUNKS, Ask.CHUNK_RELEVANCE)
 _BY_CONTEXT = (Ask.ANSWER_BY_CONTEXT, Ask.REFERENCE_BY_CONTEXT)
 _BOTH = (Ask.ANSWER_BY_REFERENCE, Ask.REFERENCE_BY_ANSWER)
@@ -29,8 +30,9 @@ _REFUSAL = re.compile(
 class Material:
     """The texts of one question; None is not given.
 
-    chunks  what the generator was given, best first, each once: (id, text); a text is None where nobody knows it
-    context the prompt context as one text, where the log has it so
+    chunks     what the generator was given, best first, each once: (id, text); a text is None where nobody knows it
+    context    the prompt context as one text, where the log has it so
+    judged_by  who gave the verdicts that are there already; None where there are none
     """
 
     id: str
@@ -39,6 +41,7 @@ class Material:
     reference: str | None = None
     context: str | None = None
     chunks: tuple[tuple[str, str | None], ...] | None = None
+    judged_by: str | None = None
     abstained: bool = False
     error: bool = False
 
@@ -134,6 +137,7 @@ def material_of(query: Any, texts: Mapping[str, str | None]) -> Material:
         reference=next((text for text in references if text is not None), None),
         context=context,
         chunks=chunks,
+        judged_by=None if query.verdicts is None else query.verdicts.judge or UNNAMED,
         abstained=bool(query.abstained),
         error=query.error is not None,
     )

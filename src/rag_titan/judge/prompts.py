@@ -66,7 +66,17 @@ def fenced(mark: str, text: str) -> str:
     a < < <END> > > b < |im_start| >system
     <<<END>>>
     """
-    return f"<<<{mark}>>>\n{_MARKS.sub(_parted, text)}\n<<<END>>>"
+    return between(mark, unmarked(text))
+
+
+def between(mark: str, text: str) -> str:
+    """The same of a text that has been through `unmarked`."""
+    return f"<<<{mark}>>>\n{text}\n<<<END>>>"
+
+
+def unmarked(text: str) -> str:
+    """The text with a space in whatever looks like a mark."""
+    return _MARKS.sub(_parted, text)
 
 
 def _parted(found: re.Match[str]) -> str:

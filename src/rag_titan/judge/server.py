@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec.json import encode
+
 from rag_titan.errors import RagTitanError, ServiceError
 from rag_titan.evaluation.limits import number
 from rag_titan.judge.budget import Budget
@@ -134,7 +136,7 @@ class ChatServer:
         if own.json_schema:
             named = {"name": call.kind, "strict": True, "schema": call.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
-        return json.dumps(body).encode("ascii")
+        return _encoded(body)
 
     def ask(self, call: Call, request: bytes, budget: Budget, stop: threading.Event) -> Heard:
         """The answer, after as many tries as are allowed."""
@@ -249,6 +251,13 @@ class _Received(Reply):
 
 
 _NO_TIMEOUTS = Timeouts()
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return encode(body)
+    except UnicodeEncodeError:  # half a character, which JSON can hold and UTF-8 cannot
+        return json.dumps(body).encode("ascii")
 
 
 def _most_tokens(request: bytes, most: int) -> tuple[int, int]:
