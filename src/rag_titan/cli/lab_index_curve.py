@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rag_titan.cli.lab_result import SHOWN, AsJson, Metric, OnFinding, Output, Places
+from rag_titan.cli.lab_outputs import SHOWN, AsJson, Output
+from rag_titan.cli.lab_result import Metric, OnFinding, Places
 from rag_titan.cli.terminal import counted, escaped, progress
 from rag_titan.errors import SettingsError
 
