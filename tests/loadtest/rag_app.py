@@ -17,6 +17,8 @@ from rag_titan.pipeline.indexing import index_documents
 from rag_titan.pipeline.parts import Document
 from rag_titan.pipeline.titan import RAGTitan
 
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
+
 
 @contextmanager
 def rag_app(model_url: str, max_tokens: int = 8) -> Iterator[str]:
@@ -30,9 +32,7 @@ def rag_app(model_url: str, max_tokens: int = 8) -> Iterator[str]:
         def answer(asked: Asked) -> None:
             searched = rag.retriever.retrieve(asked.body["question"], 1)
             context = "\n".join(one.chunk.text for one in searched.found)
-            asked.wfile.write(
-                b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-            )
+            asked.wfile.write(HEAD)
             waits = time.perf_counter()
             with slot:
                 queue_ms = (time.perf_counter() - waits) * 1000
