@@ -288,13 +288,12 @@ def test_bad_records_can_be_left_out(run: Run, write: Write) -> None:
     assert done.lines[0].startswith("Left out: 1 record that breaks a rule, the first: line 2: retrieved_ids: ")
 
 
-EMPTY = [
-    {"meta": {}},
-    {"retrieval": 3},
-    {"scorecard": []},
-    {"meta": 3, "retrieval": {"summary": 3, "per_query": 3}},
-    {"retrieval": {"summary": {"recall_at_k": "0.9", "mrr_at_k": None, "ndcg_at_k": True}}},
-    {"retrieval": {"summary": {"recall of another tool": 0.9}}},
+EMPTY = [{"meta": {}}, {"retrieval": {"summary": {"recall of another tool": 0.9}}}]
+BROKEN = [
+    ({"retrieval": 3}, "retrieval: must be an object or null, got 3"),
+    ({"scorecard": []}, "scorecard: must be an object or null, got a list"),
+    ({"retrieval": {"summary": {"recall_at_k": "0.9"}}}, "retrieval.summary.recall_at_k: must be a finite number"),
+    ({"retrieval": {"summary": {"recall_at_k": True}}}, "retrieval.summary.recall_at_k: must be a finite number"),
 ]
 
 
@@ -308,6 +307,16 @@ def test_a_baseline_without_values_is_never_green(
     assert done.code == 2
     said = "baseline: must hold values of metrics, got none: nothing to compare with. Make a new baseline."
     assert f"Not comparable: {said}" in done.lines
+
+
+@pytest.mark.parametrize(("holds", "said"), BROKEN)
+@pytest.mark.parametrize("arguments", [[], ["--fail-on-regression"]])
+def test_a_baseline_that_something_broke_is_refused_with_the_place(
+    run: Run, write: Write, holds: dict[str, Any], said: str, arguments: list[str]
+) -> None:
+    done = run("evaluate", "--input", write(dataset()), "--baseline", write(holds, "before.json"), *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert f"before.json: {said}" in done.err
 
 
 def test_a_baseline_of_a_newer_form_is_never_green(run: Run, write: Write, baseline: Path) -> None:

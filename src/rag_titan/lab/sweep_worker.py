@@ -8,7 +8,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from io import BufferedReader
+from typing import Any, cast
 
 from rag_titan.pipeline.comparing import Progress, compare_pipelines
 from rag_titan.pipeline.comparison import Variant
@@ -48,7 +49,7 @@ def cell_of(job: CellJob, progress: Progress | None = None) -> dict[str, Any]:
 def work() -> None:
     """Read one CellJob after another from standard input, and write each cell to standard output, which nothing else
     may use."""
-    out, jobs = sys.stdout.buffer, sys.stdin.buffer
+    out, jobs = sys.stdout.buffer, cast(BufferedReader, sys.stdin.buffer)
     with redirect_stdout(sys.stderr):
         while jobs.peek(1):
             pickle.dump(cell_of(pickle.load(jobs)), out)
