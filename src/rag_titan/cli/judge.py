@@ -13,6 +13,7 @@ import typer
 
 from rag_titan.cli import judge_options as options
 from rag_titan.cli.judge_agreement import agreement
+from rag_titan.cli.judge_counterfactual import counterfactual
 from rag_titan.cli.terminal import complain, counted, escaped, progress, say
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def judge(
 
 
 app.command()(agreement)
+app.command()(counterfactual)
 
 
 def _asked(asking: Judge, source: Path) -> tuple[Judged, bool]:

@@ -1,0 +1,114 @@
+"""Which facts a counterfactual test set changes, and for what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from rag_titan.evaluation.measures.draws import words
+from rag_titan.judge.facts import DATES, MONTHS, NAMES, NUMBERS, WEEKDAYS, days, facts, starts_sentence
+
+Key = tuple[str, str]
+
+_SYLLABLES = ("ba", "dor", "fen", "gal", "hur", "kel", "lim", "mor", "nas", "pell", "quin", "ros", "tal", "ven", "wick")
+_WORD = re.compile(r"[^\W\d_]+")
+_TRIES = 400
+_LAST_DAY = 28  # of every month
+
+
+class Vocabulary:
+    """Which facts some texts hold, and which of their capital words are proper names.
+
+    A proper name has its capital letter somewhere inside a sentence, and stands nowhere in small letters.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.counts: Counter[Key] = Counter()
+        self.days: set[str] = set()
+        self._inside: set[str] = set()
+        self._small: set[str] = set()
+        for text in texts:
+            self._add(text)
+
+    def _add(self, text: str) -> None:
+        self.days.update(days(text))
+        self._small.update(word for word in _WORD.findall(text) if word[0].islower())
+        for fact in facts(text):
+            self.counts[fact.kind, fact.key] += 1
+            if fact.kind == NAMES and not starts_sentence(text, fact.start):
+                self._inside.add(fact.key)
+
+    def is_proper(self, name: str) -> bool:
+        """True for a proper name, as far as the texts can tell."""
+        return name in self._inside and name.lower() not in self._small and name not in _TITLES
+
+    def of(self, text: str, kinds: Sequence[str]) -> Iterator[Key]:
+        """The facts of a text that can be changed."""
+        for fact in facts(text):
+            if fact.kind in kinds and (fact.kind != NAMES or self.is_proper(fact.key)):
+                yield fact.kind, fact.key
+
+
+_TITLES = frozenset(("I", "Mr", "Mrs", "Ms", "Dr", "OK", "Yes", "No", "The"))
+
+
+def replacements(wanted: Iterable[Key], vocabulary: Vocabulary, seed: int = 0) -> dict[Key, str]:
+    """{fact: another one of its kind}, each different, and none that any of the texts has; so it can be undone.
+
+    A number keeps its size: as many digits, the decimals, the zeros at its end. Where no other fact is left (there are
+    seven weekdays), the fact has no entry.
+    """
+    taken = set(vocabulary.counts)
+    found: dict[Key, str] = {}
+    for place, key in enumerate(dict.fromkeys(wanted)):
+        for new in _candidates(key, seed * 1_000_003 + place, vocabulary):
+            if (key[0], new) not in taken:
+                found[key] = new
+                taken.add((key[0], new))
+                break
+    return found
+
+
+def _candidates(key: Key, seed: int, vocabulary: Vocabulary) -> Iterator[str]:
+    kind, old = key
+    if kind == NAMES:
+        return _names(old, seed)
+    if kind == DATES:
+        return _turned([month for month in MONTHS if month != "May"] if old in MONTHS else WEEKDAYS, seed)
+    if kind == NUMBERS and old in vocabulary.days:
+        return _turned([str(day) for day in range(1, _LAST_DAY + 1)], seed)
+    return _numbers(old, seed)
+
+
+def _turned(names: Sequence[str], seed: int) -> Iterator[str]:
+    first = int(words(seed, 0, 1)[0]) % len(names)
+    return (names[(first + step) % len(names)] for step in range(len(names)))
+
+
+def _numbers(old: str, seed: int) -> Iterator[str]:
+    """Numbers of the same form: years stay near, all others have as many digits, and more where these are taken."""
+    whole, point, decimals = old.lstrip("-").partition(".")
+    if not whole.isdigit() or (point and not decimals.isdigit()):
+        return
+    zeros = len(whole) - len(whole.rstrip("0")) if not point else 0
+    drawn = [int(number) for number in words(seed, 0, 2 * _TRIES)]
+    for i, number in enumerate(drawn[:_TRIES]):
+        size = len(whole) - zeros + (i > _TRIES // 2)
+        head = 10 ** (size - 1) + number % (9 * 10 ** (size - 1)) if size else 1 + number % 9
+        if not point and len(whole) == 4 and 1500 <= int(whole) <= 2100:
+            head, zeros = int(whole) - 40 + number % 80, 0
+        if str(head).endswith("0") and not point:
+            continue
+        tail = "" if not point else "." + str(1 + drawn[_TRIES + i] % (10 ** len(decimals) - 1)).zfill(len(decimals))
+        if not tail.endswith("0"):
+            yield f"{head}{'0' * zeros}{tail}"
+
+
+def _names(old: str, seed: int) -> Iterator[str]:
+    """Names that nobody has: two or three syllables, all in capitals where the old one was."""
+    drawn = words(seed, 0, 3 * _TRIES)
+    for i in range(_TRIES):
+        size = 2 + (len(old) > 6) + (i > _TRIES // 2)
+        name = "".join(_SYLLABLES[int(number) % len(_SYLLABLES)] for number in drawn[i : i + size]).capitalize()
+        yield name.upper() if old.isupper() else name
