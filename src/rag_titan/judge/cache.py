@@ -24,12 +24,16 @@ class AnswerCache:
     Nothing in the file can be read by who does not have what was sent: its key is a hash of the request, and the answer
     is masked with another hash of it. The hash of a short or a well-known request gives that away, as hashes do.
 
+    only_read  nothing is added, and no file is made
+
     An answer is on its way to the disk before it is counted. Raises SettingsError for a file that is something else.
     """
 
-    def __init__(self, path: str | Path | None) -> None:
+    def __init__(self, path: str | Path | None, *, only_read: bool = False) -> None:
         self._lock = threading.Lock()
-        self._file = None if path is None else _opened(Path(path))
+        self._only_read = only_read
+        absent = path is None or (only_read and not Path(path).exists())
+        self._file = None if path is None or absent else _opened(Path(path))
 
     def get(self, request: bytes) -> Heard | None:
         """The answer; None where there is none."""
@@ -46,7 +50,7 @@ class AnswerCache:
 
     def put(self, request: bytes, heard: Heard) -> None:
         """Keep an answer."""
-        if self._file is None:
+        if self._file is None or self._only_read:
             return
         row = _key(request), _masked(encode(heard), request)
         with self._lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -175,7 +176,8 @@ class Judge:
     def _judged(self, data: Any, server: Server, limits: Limits, progress: Progress | None, stop: Stop) -> Judged:
         found = materials(opened(data))
         self._check_judges(found)
-        cache, budget = AnswerCache(self._cache_file), Budget(limits)
+        budget = Budget(limits)
+        cache = AnswerCache(self._cache_file, only_read=isinstance(server, _Estimate))
         asking = Asking(server, cache, budget, stop, retry_errors=self._retry_errors)
         passes = [_Pass(self, found, asking, lambda: _spent(server, asking, budget)) for _ in range(self._repeat)]
         try:
@@ -214,21 +216,23 @@ class _Pass:
     def __init__(self, judge: Judge, found: Sequence[Material], asking: Asking, spent: Callable[[], Spent]) -> None:
         self._judge, self._found, self._spent = judge, found, spent
         self._questioning: Questioning = judge._questioning(ask=asking)
-        self._parts: list[list[Part]] = [[] for _ in found]
-        self._each = len(list(self._questioning.parts(Material("")))) * len(found)
-        self._through = 0
+        self._each = len(list(self._questioning.parts(Material(""))))
+        self._parts: list[list[Part | None]] = [[None] * self._each for _ in found]
+        self._through = itertools.count()
+        self._done = 0
 
     def run(self, server: Server, stop: Stop, progress: Progress | None) -> None:
         def look() -> None:
             if progress is not None:
-                progress(sum(map(len, self._parts)), self._each, self._spent())
+                progress(self._done, self._each * len(self._found), self._spent())
 
         run(self._jobs(), self._judge._concurrency, stop, server.interrupt, look, self._judge._seconds)
 
     def judged(self) -> Judged:
         """What is there; what is not is `not asked`."""
         judged = Judged(self._judge.identity, self._judge.metrics)
-        for material, parts in zip(self._found, self._parts, strict=True):
+        for material, some in zip(self._found, self._parts, strict=True):
+            parts = [part for part in some if part is not None]
             known = {ask for part in parts for ask in (*part.done, *part.reasons)}
             missing = dict.fromkeys(sorted(self._judge._asks - known), "not asked: stopped")
             judged.take(material.id, [*parts, Part(reasons=missing)])
@@ -239,11 +243,12 @@ class _Pass:
 
     def _jobs(self) -> Iterator[Job]:
         for place, material in enumerate(self._found):
-            for part in self._questioning.parts(material):
-                yield partial(self._do, place, part)
+            for number, part in enumerate(self._questioning.parts(material)):
+                yield partial(self._do, place, number, part)
 
-    def _do(self, place: int, part: Callable[[], Part]) -> None:
-        self._parts[place].append(part())
+    def _do(self, place: int, number: int, part: Callable[[], Part]) -> None:
+        self._parts[place][number] = part()
+        self._done = next(self._through) + 1
 
 
 def _spent(server: Server, asking: Asking, budget: Budget) -> Spent:

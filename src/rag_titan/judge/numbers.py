@@ -23,6 +23,7 @@ _ROUNDED = 0.05  # by more nobody rounds without saying so
 _WORDS_END = 1000  # in other languages than English whole numbers up to here may be written out
 
 _NUMBER = re.compile(r"\d[\d.,'’\u00a0\u2009\u202f\u066b\u066c]*")
+_SEPARATORS = ".,'’\u00a0\u2009\u202f"
 _TIMES = re.compile(r"[\s-]*(thousand|million|billion|trillion|k|m|mn|bn|percent|hundred|dozen)?\b", re.IGNORECASE)
 _DATE = re.compile(r"(\d{1,4})[./](\d{1,2})[./](\d{1,4})")
 _HEDGED = re.compile(
@@ -72,7 +73,7 @@ class TextNumbers:
         """The claim, with the writings of the text behind it where they are others."""
         notes = []
         for found in _NUMBER.finditer(claim):
-            own = found[0].rstrip(".,'’")
+            own = found[0].rstrip(_SEPARATORS)
             written = {self._written.get(value) for value in _values(claim, found)} - {None}
             if written and own not in self._text:
                 notes.append(SAME_NUMBER.format(own=own, other=min(filter(None, written))))
@@ -85,7 +86,9 @@ class TextNumbers:
         values = _values(claim, found)
         if not values or not self._settles(min(values)):
             return False
-        return not any(self._has(value) or self._may_follow(value, found[0]) for value in values)
+        times = max(values) / max(_bare(found[0].rstrip(_SEPARATORS)), default=1.0)
+        meant = values[len(values) // 2 :] if times > 1 else values  # behind the bare ones stand those of 1.5 million
+        return not any(map(self._has, values)) and not any(self._may_follow(one, times, found[0]) for one in meant)
 
     def _settles(self, value: float) -> bool:
         """True where a missing number of that size is telling."""
@@ -102,7 +105,7 @@ class TextNumbers:
         """{value: how the text writes it}."""
         written: dict[float, str] = {}
         for found in _NUMBER.finditer(self._text):
-            own = found[0].rstrip(".,'’")
+            own = found[0].rstrip(_SEPARATORS)
             scale = _TIMES.match(self._text, found.end())
             for value in _values(self._text, found):
                 as_written = own if scale is None or not scale[1] or value in _bare(own) else own + scale[0]
@@ -121,9 +124,9 @@ class TextNumbers:
     def _has(self, value: float) -> bool:
         return bool(np.isclose(self._values, value, rtol=_CLOSE, atol=0).any())
 
-    def _may_follow(self, value: float, written: str) -> bool:
+    def _may_follow(self, value: float, times: float, written: str) -> bool:
         """Rounded, converted, or put together from two numbers of the text."""
-        own, half = self._values, min(_unit_of(value, written) / 2, _ROUNDED * abs(value))
+        own, half = self._values, min(times * _unit_of(value / times, written) / 2, _ROUNDED * abs(value))
         if len(own) > _MOST:
             return True
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -134,7 +137,7 @@ class TextNumbers:
 
 def _values(text: str, found: re.Match[str]) -> list[float]:
     """The values that a number may have, with the word behind it, such as million, and without."""
-    own = found[0].rstrip(".,'’\u00a0\u2009\u202f")
+    own = found[0].rstrip(_SEPARATORS)
     date = _DATE.fullmatch(own) or _DATE.match(text, found.start())
     values = _bare(own) if date is None else [float(part) for part in date.groups()]
     if date is not None and len(date[3]) == 2:

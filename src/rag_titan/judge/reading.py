@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec.json import encode
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation import read_dataset
@@ -38,7 +39,7 @@ def plain_dataset(path: Path) -> dict[str, Any]:
     dataset = read_dataset(path)
     inputs = {name: dataset[name] for name in dataset.keys() if name != "queries"}  # noqa: SIM118  # it is no dict
     queries = [query for batch in dataset.queries.batches(_BATCH) for query in batch]
-    plain: dict[str, Any] = to_builtins({"queries": queries, **inputs}, enc_hook=_plain)
+    plain: dict[str, Any] = json.loads(encode({"queries": queries, **inputs}, enc_hook=_plain))
     return plain
 
 
