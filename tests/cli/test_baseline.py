@@ -31,8 +31,10 @@ def test_the_first_baseline_and_the_next(run: Run, tmp_path: Path) -> None:
     assert read(tmp_path / "baseline.json") == read(tmp_path / "good.json")
     refused = run("baseline", "accept", "bad.json")
     assert refused.code == 1
-    assert "bad.json: must be worse in nothing" in refused.err
-    assert "Nothing was written. Add --force." in refused.err
+    assert refused.err == (
+        "rag-titan: bad.json: must be worse in nothing and fail no gate, got 7 worse metrics and 1 failed gate. "
+        "Nothing was written. Add --force.\n"
+    )
     assert read(tmp_path / "baseline.json") == read(tmp_path / "good.json")
     done = run("baseline", "accept", "bad.json", "--force")
     assert done.code == 0
@@ -50,8 +52,21 @@ def test_errors_need_consent_for_a_first_baseline_too(run: Run, write: Write, tm
     run("evaluate", "--input", "data.json")
     done = run("baseline", "accept", "report.json")
     assert (done.code, "  Errors: 1 of 13 questions got no answer" in done.lines) == (1, True)
+    assert "report.json: must have no errors, got errors. Nothing was written." in done.err
     assert not (tmp_path / "baseline.json").exists()
     assert run("baseline", "accept", "report.json", "--force").code == 0
+
+
+def test_a_metric_that_vanished_is_the_only_thing_that_is_said(run: Run, write: Write, tmp_path: Path) -> None:
+    for extra in ({"answer": "a b", "expected_answer": "a b"}, {}):
+        write(dataset(*(query(f"q{i}", **extra) for i in range(12))))
+        run("evaluate", "--input", "data.json")
+        done = run("baseline", "accept", "report.json")
+    gone = sum(line.startswith("  No longer measured: ") for line in done.lines)
+    assert gone > 1
+    said = f"must measure all that counts and was measured before, got {gone} vanished metrics. Nothing was written."
+    assert said in done.err
+    assert done.code == 1
 
 
 def test_what_was_compared_is_said(run: Run, write: Write) -> None:

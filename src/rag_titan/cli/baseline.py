@@ -25,6 +25,13 @@ app = typer.Typer(
 )  # fmt: skip
 
 Report = dict[str, Any]
+
+_FAULTS = {  # kind: what must hold, and what several of them are; errors are in one line, however many
+    "worse": ("be worse in nothing", "worse metric"),
+    "vanished": ("measure all that counts and was measured before", "vanished metric"),
+    "gates": ("fail no gate", "failed gate"),
+    "errors": ("have no errors", ""),
+}
 Accepted = Annotated[Path, typer.Argument(metavar="REPORT", readable=False, help="The JSON report of an evaluation.")]
 Place = Annotated[Path, typer.Option("--to", metavar="FILE", readable=False, help="Where the baseline is kept.")]
 Shown = Annotated[Path, typer.Argument(metavar="[FILE]", readable=False, help="The baseline.")]
@@ -56,50 +63,57 @@ def accept(report: Accepted, to: Place = DEFAULT, force: Force = False) -> None:
     config = read_config(None, Path())
     options = {} if config.tolerance is None else {"tolerance": config.tolerance}
     compared = None if before is None else manager.compare(found, before, primary=config.primary, **options)
-    faults = [*_faults_of_change(compared), *_faults(found)]
+    kinds = _faults(found, compared)
+    faults = [line for lines in kinds.values() for line in lines]
     changes = ["The first baseline: there was none before"] if compared is None else list(_changed(compared))
     if faults and not force:
-        _consent(report, [*changes, *faults])
+        _consent(report, [*changes, *faults], kinds)
         changes, faults = [], []
     _keep(manager, found, to)
     accepted = f"Accepted: {escaped(report)} is the baseline {escaped(to)} now ({_about(found)})"
     say([accepted, *changes, *(["Accepted all the same, with --force:"] if faults else []), *faults])
 
 
-def _consent(report: Path, known: list[str]) -> None:
+def _consent(report: Path, known: list[str], kinds: Mapping[str, list[str]]) -> None:
     """Says what is known of the report and asks on a terminal; elsewhere, and after a no, nothing is written."""
     say(known)
     if sys.stdin.isatty() and sys.stdout.isatty() and typer.confirm("Accept it all the same?"):
         return
-    complain(f"{report}: must be worse in nothing, fail no gate and have no errors. Nothing was written. Add --force.")
+    found = {kind: len(lines) for kind, lines in kinds.items() if lines}
+    rules = _and([_FAULTS[kind][0] for kind in found])
+    came = _and([counted(n, _FAULTS[kind][1]) if _FAULTS[kind][1] else kind for kind, n in found.items()])
+    complain(f"{report}: must {rules}, got {came}. Nothing was written. Add --force.")
     raise typer.Exit(FAILED)
 
 
-def _faults_of_change(compared: Report | None) -> Iterator[str]:
-    """What is worse than in the baseline before for sure, or is measured no more."""
-    from rag_titan.evaluation.reports.findings import change_lines
+def _faults(report: Report, compared: Report | None) -> dict[str, list[str]]:
+    """{kind: lines} of what speaks against a report; the kinds are those of _FAULTS."""
+    from rag_titan.evaluation.reports.findings import change_lines, gate_lines
 
-    for entry in (compared or {}).get("regressions", []):
-        if entry["significant"]:
-            yield f"  Worse: {'; '.join(change_lines(entry))}"
-    for entry in (compared or {}).get("vanished", []):
-        if entry["weight"]:
-            yield f"  No longer measured: {escaped(entry['metric'])} ({escaped(entry['reason'])})"
+    change, gates = compared or {}, _part(report.get("scorecard")).get("gates") or []
+    worse = [entry for entry in change.get("regressions", []) if entry["significant"]]
+    vanished = [entry for entry in change.get("vanished", []) if entry["weight"]]
+    failed = [gate for gate in gates if gate["status"] == "fail" and gate.get("verdict") != "undecided"]
+    return {
+        "worse": [f"  Worse: {'; '.join(change_lines(entry))}" for entry in worse],
+        "vanished": [f"  No longer measured: {escaped(e['metric'])} ({escaped(e['reason'])})" for e in vanished],
+        "gates": [f"  Gate failed: {'; '.join(gate_lines(gate, report))}" for gate in failed],
+        "errors": list(_errors(report)),
+    }
 
 
-def _faults(report: Report) -> Iterator[str]:
-    """The gates that the report fails for sure, and its errors."""
+def _errors(report: Report) -> Iterator[str]:
     from rag_titan.evaluation.catalogue import value_of
-    from rag_titan.evaluation.reports.findings import gate_lines
 
-    for gate in _part(report.get("scorecard")).get("gates") or []:
-        if gate["status"] == "fail" and gate.get("verdict") != "undecided":
-            yield f"  Gate failed: {'; '.join(gate_lines(gate, report))}"
     counts = _part(_part(report.get("diagnosis")).get("counts"))
     if counts.get("errors"):
         yield f"  Errors: {counts['errors']} of {counts.get('questions')} questions got no answer"
     elif rate := value_of(report, "end_to_end", "error_rate"):
         yield f"  Errors: {rate:.3g} of the questions got no answer"
+
+
+def _and(parts: list[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 @app.command()
