@@ -245,7 +245,7 @@ def test_the_form_of_the_report() -> None:
         assert "detail" in part
         assert ("at" in part) == (stage is Stage.RETRIEVAL)
     for row in report["queries"]:
-        assert list(row) == ["id", "lost_at", "correct", "correct_by", "scenario", "why", "tags"]
+        assert list(row) == ["id", "lost_at", "correct", "correct_by", "scenario", "why", "tags", "judge"]
     assert list(report["diagnosis"]) == ["funnel", "counts", "scenarios", "examples"]
 
 

@@ -260,6 +260,7 @@ class _Run:
             elif not stage.optional:
                 report[stage] = None
         self._add_cutoffs(report)
+        self.partial.judged.add_to(report)
         if self.keep_rows:
             report["queries"] = self.partial.verdicts
         report["diagnosis"] = self.partial.tally.report()

@@ -28,9 +28,11 @@ from rag_titan.evaluation.data.verdicts import judges_of, tell_unjudged
 from rag_titan.evaluation.diagnosis.correctness import F1_ENOUGH, Correctness
 from rag_titan.evaluation.diagnosis.explorer import ExplorerRows
 from rag_titan.evaluation.diagnosis.funnel import Funnel
+from rag_titan.evaluation.diagnosis.judged import SIGNS, JudgedFaults, JudgedTally
 from rag_titan.evaluation.diagnosis.reasons import reasons
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
 from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.scoring.policy import JUDGED_LIMITS
 from rag_titan.evaluation.slices import SliceTallies
 from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, judged, reranking, retrieval
 from rag_titan.evaluation.stages.stage import StageTally, Values, measure, per_query_rows
@@ -103,6 +105,7 @@ class Partial:
     slices          tallies of the query metrics by the values of tags
     explorer        what the explorer shows of the questions
     judges          {who judged: on how many questions}
+    judged          what is wrong by the scores of a judge
     """
 
     queries: int = 0
@@ -121,6 +124,7 @@ class Partial:
     slices: SliceTallies = field(default_factory=SliceTallies)
     explorer: ExplorerRows = field(default_factory=ExplorerRows)
     judges: Counter[str] = field(default_factory=Counter)
+    judged: JudgedTally = field(default_factory=JudgedTally)
 
     def add(self, other: Partial) -> None:
         """Take in what another batch contributes."""
@@ -140,6 +144,7 @@ class Partial:
         self.slices = self.slices.merge(other.slices)
         self.explorer = self.explorer.merge(other.explorer)
         self.judges.update(other.judges)
+        self.judged = self.judged.merge(other.judged)
 
 
 def _merge_tallies(mine: dict[Key, StageTally], new: Mapping[Key, StageTally]) -> None:
@@ -187,7 +192,8 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         and table.given("expected_evidence").any()
     ):
         _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table, plan)
-    verdicts = _add_verdicts(partial, table, inputs[Stage.GENERATION], plan)
+    judged = _judged(table, measured.get(Stage.JUDGE))
+    verdicts = _add_verdicts(partial, table, inputs[Stage.GENERATION], plan, judged)
     if plan.by:
         present = {stage: QUERY_STAGES[stage].given(table) for stage in measured}
         partial.slices = SliceTallies.of(verdicts, measured, plan.rows, present, plan.by)
@@ -238,10 +244,26 @@ def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable, plan: P
     partial.stages[Stage.CHUNKING] = StageTally.tally(asked, measure(asked, inputs), reasons=inputs.reasons())
 
 
-def _add_verdicts(partial: Partial, table: QueryTable, inputs: generation.GenerationInputs, plan: Plan) -> Verdicts:
+def _judged(table: QueryTable, values: Values | None) -> JudgedFaults | None:
+    """What is wrong by the scores of a judge; None without verdicts, and where they are not asked for."""
+    if values is None or not all(sign in values for sign in SIGNS):
+        return None
+    limits = {sign: JUDGED_LIMITS[sign].value for sign in SIGNS}
+    return JudgedFaults({sign: values[sign] for sign in SIGNS}, limits, table.given("verdicts"))
+
+
+def _add_verdicts(
+    partial: Partial,
+    table: QueryTable,
+    inputs: generation.GenerationInputs,
+    plan: Plan,
+    judged: JudgedFaults | None,
+) -> Verdicts:
     answers = Correctness(inputs, plan.f1_enough)
-    verdicts = Verdicts(Funnel(table, plan.indexed), answers, plan.redaction)
+    verdicts = Verdicts(Funnel(table, plan.indexed), answers, plan.redaction, judged)
     partial.tally = VerdictTally.of(verdicts)
+    if judged is not None:
+        partial.judged = JudgedTally.of(judged, verdicts.agrees, table.ids, table.column("verdicts"))
     if plan.keep_rows:
         partial.verdicts = verdicts.rows(reasons(verdicts))
     return verdicts

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rag_titan.evaluation.data.redaction import Redaction
 from rag_titan.evaluation.diagnosis.correctness import Correctness
 from rag_titan.evaluation.diagnosis.funnel import STEPS, Funnel
+from rag_titan.evaluation.diagnosis.judged import JudgedFaults
 from rag_titan.evaluation.metric import Floats, Stage
 
 EXAMPLES = 100
@@ -31,11 +32,13 @@ class Verdicts:
     wrong, or when nobody can say and its evidence was lost.
 
     redaction  what stands in the place of the texts of the data, where these may not come out
+    judged     what is wrong by the scores of a judge, where the data hold verdicts
     """
 
     funnel: Funnel
     answers: Correctness
     redaction: Redaction | None = None
+    judged: JudgedFaults | None = None
 
     def shown(self, text: str) -> str:
         """A text of the data as it may come out."""
@@ -80,30 +83,37 @@ class Verdicts:
         names = ("A", "B", "D", "C", None)
         return [names[code] for code in codes.tolist()]
 
+    @cached_property
+    def agrees(self) -> Floats:
+        """(n,) 1 where the judge's verdicts find the fault where the funnel does, 0 where elsewhere, NaN where one of
+        both says nothing."""
+        if self.judged is None:
+            return np.full(len(self.correct), np.nan)
+        known = self.funnel.known | ~np.isnan(self.correct)
+        return self.judged.agrees(self.lost_at, PLACES, known, self.correct)
+
     def rows(self, why: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """The report's `queries`: one dict a query."""
-        table = self.funnel.table
-        columns = (table.ids, self.lost_at.tolist(), self.correct.tolist(), self.answers.by, self.scenarios, why)
-        return [_row(*cells) for cells in zip(*columns, table.column("tags"), strict=True)]
+        return [self.row(i, reasons) for i, reasons in enumerate(why)]
 
     def row(self, i: int, why: Sequence[str]) -> dict[str, Any]:
-        """The same of query i."""
-        table, lost, correct = self.funnel.table, int(self.lost_at[i]), float(self.correct[i])
-        return _row(table.ids[i], lost, correct, self.answers.by[i], self.scenarios[i], why, table.column("tags")[i])
+        """The same of query i; without verdicts of a judge it has no key `judge`."""
+        table = self.funnel.table
+        judged = None if self.judged is None else self.judged.row(i, float(self.agrees[i]))
+        return {
+            "id": table.ids[i],
+            "lost_at": _place(int(self.lost_at[i])),
+            "correct": _RIGHT.get(float(self.correct[i])),
+            "correct_by": self.answers.by[i],
+            "scenario": self.scenarios[i],
+            "why": list(why),
+            "tags": table.column("tags")[i],
+            **({} if judged is None else {"judge": judged}),
+        }
 
 
-def _row(
-    query_id: str, lost: int, correct: float, by: str | None, scenario: str | None, why: Sequence[str], tags: Any
-) -> dict[str, Any]:
-    return {
-        "id": query_id,
-        "lost_at": PLACES[lost] if lost >= 0 else None,
-        "correct": _RIGHT.get(correct),
-        "correct_by": by,
-        "scenario": scenario,
-        "why": list(why),
-        "tags": tags,
-    }
+def _place(lost: int) -> str | None:
+    return PLACES[lost] if lost >= 0 else None
 
 
 @dataclass

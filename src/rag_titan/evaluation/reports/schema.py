@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 from rag_titan.evaluation.catalogue import OPTIONAL, ROWS, Rows, label_of, stage_names
+from rag_titan.evaluation.data.records import Verdict
+from rag_titan.evaluation.diagnosis.judged import NAMES, SIGNS
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.scoring.gates import FAIL, PASS, UNDECIDED, UNMEASURED
 from rag_titan.evaluation.scoring.policy import (
@@ -18,6 +20,7 @@ from rag_titan.evaluation.scoring.policy import (
 
 Schema = dict[str, Any]
 
+VERDICTS = get_args(Verdict)
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NUMBER: Schema = {"type": ["number", "null"]}
 TEXT: Schema = {"type": ["string", "null"]}
@@ -115,9 +118,10 @@ def _meta() -> Schema:
         "per_query": {**TEXT, "description": "the file with the values of each question, where they are not in here"},
         "created_at": {"type": "string"},
     }
+    judges = {**_map_of(COUNT), "description": "who gave the verdicts in the data, and on how many questions"}
     against = {"path": {"type": "string"}, "found": {"type": "boolean", "description": "false on a first run"}}
     named = {**_object(against), "description": "the baseline that `rag-titan evaluate` was given, where it was"}
-    return _object({**given, "baseline": named}, list(given))
+    return _object({**given, "judges": judges, "baseline": named}, list(given))
 
 
 def _value(row: Metric, title: str) -> Schema:
@@ -135,23 +139,46 @@ def _stage(stage: str, rows: list[Metric]) -> Schema:
     else:
         summary = _object(values)
         parts = {"summary": summary, "per_query": per_query, "at": _map_of(_map_of(NUMBER)), "detail": detail}
-        known = _object(parts, ["summary", "detail"])
+        known = _object(parts | (_judged() if stage == Stage.JUDGE else {}), ["summary", "detail"])
     return {**_or_null(known), "description": f"{label_of(stage)}; null without any data of it"}
+
+
+def _judged() -> Schema:
+    """What the stage of a judge has beside its scores."""
+    sign = _object({"low": COUNT, "measured": COUNT})
+    table = {
+        "limits": _map_of({"type": "number"}),
+        "rows": {**_object(dict.fromkeys(NAMES, COUNT)), "description": "questions by what is wrong with them"},
+        "signs": {**_object(dict.fromkeys(SIGNS, sign)), "description": "questions with a low score, and with any"},
+        "funnel": _object({"agree": COUNT, "differ": COUNT}),
+        "examples": _map_of(_list_of({"type": "string"})),
+    }
+    unjudged = {**_map_of(COUNT), "description": "questions that a metric has no verdict on, where the data say why"}
+    return {"diagnosis": _object(table), "unjudged": unjudged}
 
 
 def _verdict() -> Schema:
     places = [str(stage) for stage in Stage]
-    return _object(
-        {
-            "id": {"type": "string"},
-            "lost_at": {"enum": [*places, None], "description": "where its evidence, or the answer, was lost"},
-            "correct": {"type": ["boolean", "null"], "description": "null: nothing says whether the answer is right"},
-            "correct_by": {**TEXT, "description": "the rule that said so"},
-            "scenario": {"enum": ["A", "B", "C", "D", None]},
-            "why": _list_of({"type": "string"}),
-            "tags": {"type": ["object", "null"]},
-        }
-    )
+    judged = {
+        "diagnosis": {"enum": list(NAMES), "description": "what is wrong by the scores of a judge"},
+        "low": {**_map_of({"type": "number"}), "description": "the scores that say so"},
+        "unmeasured": _list_of({"type": "string"}),
+        "agrees_with_funnel": {"type": ["boolean", "null"], "description": "null: one of both says nothing"},
+    }
+    known = _verdict_of_the_labels(places)
+    return _object({**known, "judge": _object(judged)}, list(known))
+
+
+def _verdict_of_the_labels(places: list[str]) -> Schema:
+    return {
+        "id": {"type": "string"},
+        "lost_at": {"enum": [*places, None], "description": "where its evidence, or the answer, was lost"},
+        "correct": {"type": ["boolean", "null"], "description": "null: nothing says whether the answer is right"},
+        "correct_by": {**TEXT, "description": "the rule that said so"},
+        "scenario": {"enum": ["A", "B", "C", "D", None]},
+        "why": _list_of({"type": "string"}),
+        "tags": {"type": ["object", "null"]},
+    }
 
 
 def _diagnosis() -> Schema:
@@ -255,25 +282,33 @@ def _explored() -> Schema:
         "whole_in": _list_of(text),
     }
     ranked = _or_null(_list_of(_object({"id": text, "grade": NUMBER, "score": NUMBER})))
-    return _object(
-        {
-            "id": text,
-            "question": TEXT,
-            "tags": {"type": ["object", "null"]},
-            "error": TEXT,
-            "answer": TEXT,
-            "references": _list_of(text),
-            "abstained": known,
-            "answerable": known,
-            "facts": _list_of(_object({"text": text, "found": truth})),
-            "answer_marks": _list_of(_object({**span, "what": {"enum": ["number", "citation"]}})),
-            "gold": _list_of(_object({"id": text, "grade": NUMBER, **came})),
-            "evidence": _list_of(_object({**quotes, **came})),
-            "retrieved": ranked,
-            "reranked": ranked,
-            "context": _or_null(_list_of(_object({"id": text, "tokens": size}))),
-            "budget": _or_null(_object({"used": size, "max": NUMBER})),
-            "metrics": _map_of({"type": "number"}),
-            "verdict": _verdict(),
-        }
-    )
+    parts = {
+        "id": text,
+        "question": TEXT,
+        "tags": {"type": ["object", "null"]},
+        "error": TEXT,
+        "answer": TEXT,
+        "references": _list_of(text),
+        "abstained": known,
+        "answerable": known,
+        "facts": _list_of(_object({"text": text, "found": truth})),
+        "answer_marks": _list_of(_object({**span, "what": {"enum": ["number", "citation"]}})),
+        "gold": _list_of(_object({"id": text, "grade": NUMBER, **came})),
+        "evidence": _list_of(_object({**quotes, **came})),
+        "retrieved": ranked,
+        "reranked": ranked,
+        "context": _or_null(_list_of(_object({"id": text, "tokens": size}))),
+        "budget": _or_null(_object({"used": size, "max": NUMBER})),
+        "metrics": _map_of({"type": "number"}),
+        "verdict": _verdict(),
+    }
+    return _object({**parts, "claims": _claims(_object({"chunk": text, **span}))}, list(parts))
+
+
+def _claims(place: Schema) -> Schema:
+    said: Schema = {"enum": [*VERDICTS, None]}
+    by_chunk = {"type": ["object", "null"], "additionalProperties": {"enum": [*VERDICTS]}}
+    verdicts = {"context": said, "chunks": by_chunk, "reference": said, "answer": said}
+    claim = _object({"text": TEXT, **verdicts, "evidence": TEXT, "by": TEXT, "places": _list_of(place)})
+    sides = dict.fromkeys(("answer", "reference"), _or_null(_list_of(claim)))
+    return {**_object(sides), "description": "what a judge said of its statements; there with verdicts alone"}

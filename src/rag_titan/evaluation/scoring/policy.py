@@ -143,6 +143,19 @@ PRIMARY_SHARE = Choice(0.8, "What a comparison is about is seen best; a collapse
 
 RECHUNKED = Choice(0.5, "Where most chunks are others than before, gold by chunk id means other texts, or none.")
 
+JUDGED_LIMITS: Mapping[str, Choice] = {
+    "context_recall": Choice(
+        0.70, "As the gate on recall: with a third of the statements missing, no answer is whole."
+    ),
+    "context_precision": Choice(
+        0.50, "Below, useful chunks come later than the second place, or after as many others."
+    ),
+    "faithfulness": Choice(0.80, "As the gate on annotated claims: one unsupported statement in five is too many."),
+    "answer_relevance": Choice(0.40, "Of the default embedder: rewordings lie above 0.44, other questions below 0.30."),
+}
+"""Below it a judge's score of a question counts as low in the diagnosis; answer relevance has the scale of its
+embedder, so that with another one its limit says nothing."""
+
 RATINGS: tuple[tuple[float, str], ...] = (  # from this score on; an edge belongs to the upper band
     (90, "Excellent"),
     (80, "Very Good"),
