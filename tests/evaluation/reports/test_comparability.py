@@ -8,7 +8,8 @@ import pytest
 
 from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.preparation.build import build_dataset
-from rag_titan.evaluation.reports.compare import compare
+from rag_titan.evaluation.reports.compare import compare, trends
+from rag_titan.evaluation.reports.diff import diff
 
 TEXT = " ".join(f"Rule {i} of the handbook says what to do on day {i}." for i in range(60))
 BY_IDS = {"retrieval.recall_at_k", "retrieval.mrr_at_k", "retrieval.ndcg_at_k", "retrieval.hit_at_k"}
@@ -134,3 +135,51 @@ def test_other_questions_under_the_same_ids_are_said() -> None:
     before, now = (evaluated(cut(40), question=asked) for asked in ("What is due?", "What colour is the sky?"))
     assert any("Other questions were asked" in note for note in compare(now, before)["notes"])
     assert not any("Other questions" in note for note in compare(now, now)["notes"])
+
+
+def judged(judge: str | None, faithful: bool, **more: Any) -> dict[str, Any]:
+    claims = [{"context": "supported" if faithful else "contradicted"}]
+    verdicts = {"answer_claims": claims} | ({} if judge is None else {"judge": judge})
+    queries = [{"id": f"q{i}", "answer": "x", "expected_answer": "x", "verdicts": verdicts, **more} for i in range(3)]
+    return RAGEvaluator().evaluate(queries=queries)
+
+
+def test_scores_of_other_judges_are_not_compared() -> None:
+    """A judge with another prompt has another scale; everything else is compared as ever."""
+    before, now = judged("m@1", True), judged("m@2", False, expected_answer="y")
+    found = compare(now, before)
+    assert found["comparable"]
+    assert {entry["metric"] for entry in found["not_compared"]} == {
+        "judge.faithfulness",
+        "judge.contradicted_claim_rate",
+    }
+    reason = "it stands on the verdicts of m@2, and in the baseline on those of m@1"
+    assert {entry["reason"] for entry in found["not_compared"]} == {reason}
+    everywhere = [
+        entry["metric"] for name in ("regressions", "vanished", "appeared", "changed") for entry in found[name]
+    ]
+    assert not [name for name in everywhere if name.startswith("judge.")]
+    assert "generation.answer_f1" in everywhere
+
+
+@pytest.mark.parametrize(("before", "now"), [("m@1", "m@1"), (None, None)])
+def test_scores_of_the_same_judge_are_compared(before: str | None, now: str | None) -> None:
+    found = compare(judged(now, False), judged(before, True))
+    assert "judge.faithfulness" in [entry["metric"] for entry in found["regressions"]]
+    assert found["not_compared"] == []
+
+
+def test_a_judge_that_comes_first_is_no_other_one() -> None:
+    plain = {key: value for key, value in judged("m@1", True).items() if key != "judge"}
+    plain["meta"] = {key: value for key, value in plain["meta"].items() if key != "judges"}
+    found = compare(judged("m@1", True), plain)
+    assert "judge.faithfulness" in [entry["metric"] for entry in found["appeared"]]
+
+
+def test_trends_and_diff_leave_another_judge_out() -> None:
+    week = [judged("m@1", True), judged("m@2", False), judged("m@1", False)]
+    assert trends(week)["judge.faithfulness"] == -1
+    assert "judge.faithfulness" not in trends(week[:2])
+    entries = {entry["metric"]: entry for entry in diff(week)["metrics"]}
+    assert entries["judge.faithfulness"]["values"] == [1, None, 0]
+    assert diff(week[:2])["metrics"][0]["verdict"] == "not comparable"

@@ -10,7 +10,8 @@ from rag_titan.evaluation.catalogue import Rows, stage_names, values_of
 from rag_titan.evaluation.conventions import SEED
 from rag_titan.evaluation.evaluator import SCHEMA
 from rag_titan.evaluation.limits import below
-from rag_titan.evaluation.metric import Metric
+from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.figures import share_text
 from rag_titan.evaluation.reports.overlap import Overlap, overlap
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, stored_at
@@ -161,6 +162,38 @@ def not_compared(ground: Ground, pair: Pair, rows: Rows) -> list[dict[str, str]]
     )
     measured = {*pair.now, *pair.before}
     return [{"metric": row.name, "reason": reason} for row in rows if row.name in measured and _by_gold_ids(row)]
+
+
+def judged_by_others(current: Report, baseline: Report, pair: Pair) -> list[dict[str, str]]:
+    """[{"metric", "reason"}]: the scores of verdicts, where not the same judges gave them: a judge, its prompts or its
+    settings changed, and the scores have another scale."""
+    reason = judges_differ(current, baseline)
+    if reason is None:
+        return []
+    measured = dict.fromkeys([*pair.now, *pair.before])
+    return [{"metric": name, "reason": reason} for name in measured if name.startswith(f"{Stage.JUDGE}.")]
+
+
+def judges_differ(current: Report, baseline: Report) -> str | None:
+    """Why the scores of verdicts are not the same quantity in two reports; None where the same judges gave them, or a
+    report does not say who did.
+
+    >>> judges_differ({"meta": {"judges": {"m@2": 9}}}, {"meta": {"judges": {"m@1": 8}}})
+    'it stands on the verdicts of m@2, and in the baseline on those of m@1'
+    """
+    now, before = (mapping(mapping(report.get("meta")).get("judges")) for report in (current, baseline))
+    if not now or not before or set(now) == set(before):
+        return None
+    named = [" and ".join(shown(name, 80) for name in sorted(judges)) for judges in (now, before)]
+    return f"it stands on the verdicts of {named[0]}, and in the baseline on those of {named[1]}"
+
+
+def values_beside(report: Report, other: Report, rows: Rows) -> dict[str, float]:
+    """{"stage.key": value} of a report, without what is another quantity in the other."""
+    values = values_of(report, rows)
+    if judges_differ(report, other) is None:
+        return values
+    return {name: value for name, value in values.items() if not name.startswith(f"{Stage.JUDGE}.")}
 
 
 def _by_gold_ids(row: Metric) -> bool:

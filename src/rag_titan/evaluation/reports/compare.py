@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rag_titan.errors import SettingsError
-from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, find, values_of
+from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, find
 from rag_titan.evaluation.limits import above, below, finite, names, number
 from rag_titan.evaluation.metric import Kind
 from rag_titan.evaluation.reports import comparability
@@ -67,7 +67,8 @@ def compare(
     changed       neither better nor worse (sizes, shifts, metrics that the catalogue does not know)
     vanished      measured then and not now, with the reason and the weight it has in the scorecard
     appeared      measured now and not then
-    not_compared  {"metric", "reason"}: metrics that count gold chunks by their ids, where the runs have other chunks
+    not_compared  {"metric", "reason"}: metrics that count gold chunks by their ids, where the runs have other chunks;
+                  scores of verdicts, where the runs have other judges
 
     The tolerance alone decides what is listed; how sure a change is stands in each entry (see the head of this file).
 
@@ -105,7 +106,8 @@ def compare_all(
     pair, ground = pair_of(current, baseline, rows), comparability.ground_of(current, baseline)
     notes = [*comparability.notes_on(ground, pair), *pair.notes, *comparability.notes_on_files(current, baseline, pair)]
     reason = comparability.reason_against(current, baseline, pair, rows)
-    left_out = comparability.not_compared(ground, pair, rows) if reason is None else []
+    left_out = [] if reason else comparability.not_compared(ground, pair, rows)
+    left_out += [] if reason else comparability.judged_by_others(current, baseline, pair)
     comparability.without(pair, {entry["metric"] for entry in left_out})
     pair = pair if reason is None else Pair(questions=pair.questions)
     tests = Significance(pair, current, baseline, rows, wanted)
@@ -170,7 +172,7 @@ def trends(reports: Sequence[Report], *, rows: Rows | None = None) -> dict[str, 
     for report in reports:
         if reason := settings_differ(report, reports[0]):
             raise SettingsError(reason)
-        for name, value in values_of(report, rows).items():
+        for name, value in comparability.values_beside(report, reports[0], rows).items():
             seen.setdefault(name, []).append(value)
     order = {row.name: i for i, row in enumerate(rows)}
     names = sorted((name for name, values in seen.items() if len(values) > 1), key=lambda n: order.get(n, len(order)))

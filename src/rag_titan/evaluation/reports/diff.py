@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import RagTitanError, SettingsError
-from rag_titan.evaluation.catalogue import ROWS, Rows, values_of
+from rag_titan.evaluation.catalogue import ROWS, Rows
 from rag_titan.evaluation.limits import finite, listed
 from rag_titan.evaluation.limits import names as text_names
-from rag_titan.evaluation.reports.comparability import settings_differ
+from rag_titan.evaluation.reports.comparability import settings_differ, values_beside
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry, compare_all, worse_by
 from rag_titan.evaluation.reports.failures import is_failure
 from rag_titan.evaluation.reports.form import check_mapping
@@ -64,7 +64,10 @@ def diff(
     found = compare_all(last, first, tolerance, rows=rows, primary=primary)
     others = [settings_differ(report, last) for report in reports[1:-1]]
     odd = [f"{called[i + 1]} is not comparable: {reason}" for i, reason in enumerate(others) if reason]
-    middle = [{} if reason else values_of(report, rows) for reason, report in zip(others, reports[1:-1], strict=True)]
+    middle = [
+        {} if reason else values_beside(report, last, rows)
+        for reason, report in zip(others, reports[1:-1], strict=True)
+    ]
     entries = [entry | {"values": _values(entry, middle)} for entry in _entries(found)]
     return {
         **{key: value for key, value in found.items() if key not in _LISTS},
