@@ -10,6 +10,7 @@ from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import score_text, share_text
 from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, gate_lines, titled_lines, verdict_text
+from rag_titan.evaluation.reports.judged_tables import judged_line
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 _ORDER = (REAL, UNTESTED, NOISE)
@@ -71,6 +72,8 @@ class Wording:
             yield f"Little was measured: {little}"
         if alarms := alarms_text(report):
             yield f"Should be 0: {alarms}"
+        if judged := judged_line(report):
+            yield judged
         yield from slice_lines(report)
 
     def _baseline(self) -> Iterator[str]:

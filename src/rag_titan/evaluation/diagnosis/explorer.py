@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.redaction import Redaction
+from rag_titan.evaluation.diagnosis import explorer_claims
 from rag_titan.evaluation.diagnosis.explorer_rows import BatchRows, Explored, Row
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts
 from rag_titan.evaluation.metric import Metric, Stage
@@ -194,9 +195,10 @@ class _ChunkTable:
         if not any(place["chunk"] in self._cuts for place in _places(row)):
             return row
         evidence = [{**item, "places": list(self._moved(item["places"]))} for item in row["evidence"]]
-        return {**row, "evidence": evidence}
+        claims = explorer_claims.moved(row, self._moved)
+        return {**row, "evidence": evidence, **({} if claims is None else {"claims": claims})}
 
-    def _moved(self, places: Sequence[Row]) -> Iterator[Row]:
+    def _moved(self, places: Iterable[Row]) -> Iterator[Row]:
         for place in places:
             cut = self._cuts.get(place["chunk"])
             span = (place["start"], place["end"]) if cut is None else cut.place(place["start"], place["end"])
@@ -207,6 +209,7 @@ class _ChunkTable:
 def _places(row: Row) -> Iterator[Row]:
     for item in row["evidence"]:
         yield from item["places"]
+    yield from explorer_claims.places_of(row)
 
 
 def _names(row: Row) -> Iterator[str]:

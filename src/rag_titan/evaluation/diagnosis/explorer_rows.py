@@ -14,6 +14,7 @@ from rag_titan.evaluation.data.corpus import text_id
 from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.spans import Spans
 from rag_titan.evaluation.data.tables import QueryTable
+from rag_titan.evaluation.diagnosis.explorer_claims import judged_claims
 from rag_titan.evaluation.diagnosis.explorer_marks import ChunkMarks, answer_marks, ranks_of
 from rag_titan.evaluation.diagnosis.reasons import reasons_of
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts
@@ -89,8 +90,18 @@ class BatchRows:
             "metrics": self._metrics(i),
             "verdict": self.verdicts.row(i, reasons_of(self.verdicts, i)),
         }
+        if (claims := self._claims(i, shown, logged)) is not None:
+            row["claims"] = claims
         self._keep_texts(logged, [*shown, *(name for item in evidence for name in item["whole_in"])])
         return Explored(row, logged)
+
+    def _claims(self, i: int, names: Sequence[str], logged: Mapping[str, str]) -> Row | None:
+        """What a judge said of the statements of question i; its quotes are marked in the chunks that are shown."""
+        if self.verdicts.redaction is not None:
+            names = ()
+        texts = {name: logged.get(name) or self._text(self._table.corpus.codes.get(name, -1)) for name in names}
+        known = {name: text for name, text in texts.items() if text}
+        return judged_claims(self._table.column("verdicts")[i], self._shown, known)
 
     def _texts(self, i: int) -> Row:
         """What is asked, wanted and answered."""

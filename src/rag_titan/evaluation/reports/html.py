@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows
-from rag_titan.evaluation.reports import html_changes
+from rag_titan.evaluation.reports import html_changes, html_judged
 from rag_titan.evaluation.reports.cells import shown, visible
 from rag_titan.evaluation.reports.html_explorer import Explorer
 from rag_titan.evaluation.reports.html_pages import excerpt
@@ -71,6 +71,7 @@ def _said(sections: Sections) -> dict[str, Any]:
         "scorecard": sections.scorecard(),
         "gates": sections.gates(),
         "funnel": sections.funnel(),
+        "judged": html_judged.judged(sections),
         "causes": sections.causes(),
         "priorities": sections.priorities(),
         "distributions": sections.distributions(),

@@ -74,7 +74,7 @@ class Explorer:
     @cached_property
     def pages(self) -> Pages:
         """What is shown of a question."""
-        return Pages(mapping(self.explorer.get("chunks")), self.sections.meta.get("k"))
+        return Pages(mapping(self.explorer.get("chunks")), self.sections.meta.get("k"), self.sections.rows)
 
     def page(self, i: int) -> View:
         """The page of question i."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rag_titan.evaluation.catalogue import label_of
+from rag_titan.evaluation.catalogue import ROWS, Rows, label_of
+from rag_titan.evaluation.diagnosis import explorer_claims
 from rag_titan.evaluation.limits import finite
+from rag_titan.evaluation.reports import html_judged
 from rag_titan.evaluation.reports.cells import visible
 from rag_titan.evaluation.reports.failures import NOT_KNOWN
 from rag_titan.evaluation.reports.figures import count_text
@@ -22,10 +24,11 @@ _RANKS = (("retrieved_rank", "retrieved", "retrieved at rank {}"), ("reranked_ra
 class Pages:
     """The pages of questions that share a table of chunks."""
 
-    def __init__(self, chunks: Mapping[str, Any], k: Any = None) -> None:
+    def __init__(self, chunks: Mapping[str, Any], k: Any = None, rows: Rows = ROWS) -> None:
         self.chunks = {str(name): chunk for name, chunk in chunks.items() if isinstance(chunk, Mapping)}
         self.numbers = {name: i for i, name in enumerate(self.chunks)}
         self.k = k if isinstance(k, int) else None
+        self.rows = rows
 
     def table(self) -> Iterator[list[Any]]:
         """[id, text, document, is it cut?] of the chunks, in the order of their numbers."""
@@ -54,12 +57,15 @@ class Pages:
         blocks = [
             _text("Question", row.get("question")),
             _list("Why it failed" if failure is not None else "What was lost", _reasons(verdict, failure)),
+            _list("By the judge's verdicts", html_judged.diagnosis_items(verdict, self.rows)),
             _text("Error", row.get("error")),
             _answer(row),
             _list("Expected answer", [("", str(text)) for text in row.get("references") or []]),
             _list("Required facts", [_fact(fact) for fact in row.get("facts") or []]),
             _evidence_list([*_evidence(row), *_gold(row)]),
             self._in_chunks(row),
+            *(_list(title, items) for title, items in html_judged.claim_blocks(row)),
+            self._judged_in_chunks(row),
             self._rankings(row),
             self._context(row),
             _list("Tags", [("", f"{tag} = {value}") for tag, value in (row.get("tags") or {}).items()]),
@@ -91,6 +97,18 @@ class Pages:
             units = [[_units(text, start), _units(text, end)] for start, end in sorted(set(spans))]
             items.append({"chunk": self.reference(name), "note": note, "places": units})
         return {"kind": "chunks", "title": "The evidence in its chunks", "items": items} if items else None
+
+    def _judged_in_chunks(self, row: Mapping[str, Any]) -> View | None:
+        """The chunks that the judge quotes."""
+        places: dict[str, list[tuple[int, int]]] = {}
+        for place in explorer_claims.places_of(row):
+            places.setdefault(str(place["chunk"]), []).append((place["start"], place["end"]))
+        items = []
+        for name, spans in places.items():
+            text = str((self.chunks.get(name) or {}).get("text") or "")
+            units = [[_units(text, start), _units(text, end)] for start, end in sorted(set(spans))]
+            items.append({"chunk": self.reference(name), "note": "quoted by the judge", "places": units})
+        return {"kind": "chunks", "title": "What the judge quotes, in its chunks", "items": items} if items else None
 
     def _rankings(self, row: Mapping[str, Any]) -> View | None:
         """The ranking before and after the reranker, side by side."""

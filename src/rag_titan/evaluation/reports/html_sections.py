@@ -159,13 +159,19 @@ class Sections:
             "label": str(of_stage.get("label") or label_of(stage)),
             "score": score_text(score),
             "bar": figures.scaled(score, 100),
-            "rating": of_stage.get("rating") or ("not rated" if score is not None else "not measured"),
+            "rating": of_stage.get("rating") or self._unrated(stage, score),
             "asked": asked_text(self.report, stage),
             "coverage": share_text(finite(of_stage.get("coverage"))),
             "weight": _plain(of_stage.get("weight")),
             "rows": [row for row in rows if row["measured"]],
             "beyond": beyond,
         }
+
+    def _unrated(self, stage: str, score: float | None) -> str:
+        """Why a stage has no rating: that of a judge is measured, and counts where it is given weights."""
+        if score is not None:
+            return "not rated"
+        return "not scored" if stage_values(self.report, stage) else "not measured"
 
     def metric(self, stage: str, key: str, metric: Mapping[str, Any]) -> View:
         """A metric with what it stands on and what it counts."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place, label_of
-from rag_titan.evaluation.reports import comparison_tables, slice_tables, stage_tables
+from rag_titan.evaluation.reports import comparison_tables, judged_tables, slice_tables, stage_tables
 from rag_titan.evaluation.reports.cells import cell, line, table
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
@@ -72,6 +72,7 @@ def markdown(
         view.gates(),
         comparison_tables.tables(comparison, view.rows, view.meta),
         view.funnel(),
+        judged_tables.tables(report, view.rows),
         slice_tables.tables(report, view.rows),
         view.priorities(),
         view.root_causes(),

@@ -1,5 +1,6 @@
 (function () {
   const PAGE = 50;
+  const TAGGED = ["found", "missing", "supported", "contradicted", "not supported"];
   const byId = (id) => document.getElementById(id);
 
   /* Every text of the data becomes a text node, here and nowhere else. */
@@ -97,7 +98,7 @@
   const DRAW = {
     text: (block) => [element("div", { class: block.title === "Question" ? "text question" : "text", dir: "auto" }, ...runs(block.runs)), legend(block.runs)],
     list: (block) => [element("ul", { class: block.items.length === 1 ? "items one" : "items" }, ...block.items.map(([mark, text]) => {
-      const word = mark === "found" || mark === "missing" ? element("b", { class: "tag" }, mark) : null;
+      const word = TAGGED.includes(mark) ? element("b", { class: "tag" }, mark) : null;
       return element("li", { class: mark, dir: "auto" }, word, word ? " " : null, text);
     }))],
     chunks: (block, data) => block.items.map((item) => {
@@ -175,7 +176,7 @@
     }
     const blocks = data.blocks(i);
     const marks = new Map();
-    for (const block of blocks) if (block.kind === "chunks") for (const item of block.items) marks.set(item.chunk, item.places);
+    for (const block of blocks) if (block.kind === "chunks") for (const item of block.items) marks.set(item.chunk, [...(marks.get(item.chunk) || []), ...item.places].sort((a, b) => a[0] - b[0]));
     const parts = heading(data, i);
     for (const block of blocks) parts.push(element("h4", {}, block.title), ...DRAW[block.kind](block, data, marks));
     parts.push(valueTable(data, i));

@@ -1,0 +1,163 @@
+"""What the judge finds, in Markdown, on the terminal and in the HTML report; nothing of it without verdicts."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag_titan.evaluation import RAGEvaluator, ReportManager, ScoreAggregator
+from rag_titan.evaluation.catalogue import ROWS
+from rag_titan.evaluation.reports import judged_tables
+from rag_titan.evaluation.reports.html import html
+from rag_titan.evaluation.reports.markdown import markdown
+
+pytest.importorskip("jinja2")
+
+YES, DENIED, NO = "supported", "contradicted", "not_supported"
+JUDGE = "a-model@0123456789abcdef"
+CHUNKS = [{"id": "a", "text": "Leave is  25 days a year."}, {"id": "b", "text": "Lunch is at noon."}]
+Record = dict[str, Any]
+
+
+def query(name: str, *claims: Record, recalled: str = YES, **more: Any) -> Record:
+    verdicts = {
+        "judge": JUDGE,
+        "answer_claims": list(claims),
+        "reference_claims": [{"text": "25 days", "context": recalled}],
+        "useful_chunks": {"a": True, "b": False},
+        "question_similarities": [0.9],
+    }
+    base = {"id": name, "question": f"{name}?", "context_ids": ["a", "b"], "expected_chunk_ids": ["a"], "answer": "30"}
+    return {**base, "verdicts": verdicts, **more}
+
+
+@pytest.fixture
+def report() -> Record:
+    queries = [
+        query("q1", {"text": "25 days", "context": YES, "evidence": "is 25 days"}, task_success=True),
+        query(
+            "q2", {"text": "30 <b>days</b>", "context": DENIED, "evidence": "25 days", "by": "rule"}, task_success=True
+        ),
+        query("q3", {"text": "x", "chunks": {"a": YES, "b": NO}}, recalled=NO),
+        query("q4", {"text": "x", "context": YES}),
+    ]
+    del queries[3]["verdicts"]["question_similarities"]
+    queries[3]["verdicts"]["unjudged"] = {"answer_relevance": "the judge gave half a JSON"}
+    return RAGEvaluator(k=2, explorer=True).evaluate(chunks=CHUNKS, queries=queries)
+
+
+def section(text: str) -> list[str]:
+    return text.split("## What the judge finds\n")[1].split("\n## ")[0].splitlines()
+
+
+def test_markdown(report: Record) -> None:
+    lines = section(markdown(report))
+    assert lines[1].startswith(f"Judged by {JUDGE} (4 questions). Without a verdict: Answer Relevance on 1 question.")
+    assert "Faithfulness below 0.80" in lines[1]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    assert ["Hallucination despite good context", "1", "prompt or model", "q2"] in rows
+    assert ["Evidence never retrieved", "1", "chunking, embedding, K", "q3"] in rows
+    assert ["Healthy", "1", "–", "–"] in rows
+    assert ["Cannot be said", "1", "verdicts that are missing", "q4"] in rows
+    assert "The two differ on 2 of the 3 questions that both speak of:" in lines
+    said = next(row for row in rows if row[0] == "q2")
+    assert said[1:] == [
+        "Hallucination despite good context (Faithfulness 0.000)", "nothing lost, the answer is right (task_success)",
+    ]  # fmt: skip
+
+
+def test_the_stage_has_its_values_with_intervals(report: Record) -> None:
+    text = markdown(report)
+    (line,) = [line for line in text.splitlines() if line.startswith("| Faithfulness ")]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells[:3] == ["Faithfulness", "faithfulness", "0.750"]
+    assert cells[4] == "all 4 questions"
+    assert " to " in cells[5]
+
+
+def test_the_line_of_the_terminal(report: Record) -> None:
+    assert judged_tables.judged_line(report) == (
+        "By the judge, of 4 questions: evidence never retrieved 1; hallucination despite good context 1; "
+        "cannot be said 1; the funnel differs on 2"
+    )
+
+
+def test_nothing_of_it_without_verdicts() -> None:
+    plain = RAGEvaluator(k=2).evaluate(queries=[{"id": "q", "expected_chunk_ids": ["a"], "retrieved_ids": ["a"]}])
+    assert judged_tables.judged_line(plain) is None
+    assert "What the judge finds" not in markdown(plain)
+    assert 'id="judged"' not in html(plain)
+    assert judged_tables.tables({"judge": None}, ROWS) == []
+
+
+def test_without_lists_per_query_the_counts_are_told(report: Record) -> None:
+    slim = {key: value for key, value in report.items() if key not in ("queries", "explorer")}
+    lines = section(markdown(slim))
+    assert lines[-1].strip() == "" or lines[-1] == "The two differ on 2 of the 3 questions that both speak of."
+    assert "The two differ on 2 of the 3 questions that both speak of." in lines
+
+
+class Texts(HTMLParser):
+    """The texts of a page, and of the list items their classes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.items: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "li":
+            self.items.append(dict(attrs).get("class") or "")
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_html(report: Record) -> None:
+    parser = Texts()
+    parser.feed(html(report))
+    text = " ".join(parser.texts)
+    assert "What the judge finds" in text
+    assert "Where judge and funnel differ" in text
+    assert f"Judged by {JUDGE} (4 questions)" in text
+
+
+def test_the_explorer_has_the_statements_with_their_verdicts(report: Record) -> None:
+    rows = {row["id"]: row for row in report["explorer"]["queries"]}
+    (claim,) = rows["q1"]["claims"]["answer"]
+    assert (claim["context"], claim["evidence"]) == (YES, "is 25 days")
+    (place,) = claim["places"]
+    assert place["chunk"] == "a"
+    assert CHUNKS[0]["text"][place["start"] : place["end"]] == "is  25 days"
+    failing = {**report, "queries": [{**row, "correct": False} for row in report["queries"]]}
+    explorer = {
+        **report["explorer"],
+        "queries": [{**r, "verdict": {**r["verdict"], "correct": False}} for r in rows.values()],
+    }
+    page = html(failing, explorer=explorer)
+    tagged = '<li class="contradicted" dir="auto"><b class="tag">contradicted</b> '
+    assert f"{tagged}30 &lt;b&gt;days&lt;/b&gt;; “25 days”; settled by rule" in page
+    assert "<b>days</b>" not in page
+    assert "the funnel differs, by gold labels and logs" in page
+    assert "quoted by the judge" in page
+    assert "x; in a" in page
+
+
+def test_redacted_statements_stay_unseen() -> None:
+    queries = [query("q1", {"text": "a secret", "context": YES, "evidence": "Leave is"})]
+    report = RAGEvaluator(k=2, explorer=True, redact=True).evaluate(chunks=CHUNKS, queries=queries)
+    assert "a secret" not in json.dumps(report)
+    assert "Leave is" not in json.dumps(report)
+
+
+def test_junit_and_gates_take_the_stage_as_any(tmp_path: Path) -> None:
+    scorer = ScoreAggregator(quality_gates={"judge": {"faithfulness": 0.9}})
+    gated = RAGEvaluator(k=2, scorer=scorer).evaluate(
+        chunks=CHUNKS, queries=[query("q1", {"context": NO}), query("q2", {"context": YES})]
+    )
+    ReportManager().save_junit(gated, tmp_path / "junit.xml")
+    assert "judge.faithfulness" in (tmp_path / "junit.xml").read_text()
