@@ -28,6 +28,7 @@ NOT_RUN = {  # (page, what the block begins with): why no test runs it
     ("preparing.md", "rag-titan collect"): "asks an app that listens; tests/cli/test_collect.py asks one",
     ("preparing.md", "from rag_titan.evaluation import HttpApp"): "the same from Python",
     ("preparing.md", "psql"): "asks a database",
+    ("judge.md", "rag-titan judge --model"): "asks a model server; tests/cli/test_judge.py plays one",
     ("load.md", "rag-titan load http"): "puts an app that listens under load; tests/cli/test_load.py has one",
     ("load.md", "rag-titan load --merge"): "reads what several machines wrote; the same tests",
     ("pipeline.md", "from rag_titan.models.chat"): "asks a model server; tests/models plays one",
