@@ -180,7 +180,6 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.judge.counterfactual_dataset", f"{FACE}.data.dataset"): "reads the inputs of an evaluation",
     ("rag_titan.judge.counterfactual_score", f"{FACE}.measures.resampling"): "says how sure a share is as reports do",
     ("rag_titan.judge.counterfactual_score", f"{FACE}.measures.sums"): "says how sure a share is as reports do",
-    ("rag_titan.cli.judge_counterfactual", f"{FACE}.reports.figures"): "prints numbers as the reports do",
     ("rag_titan.cli.judge_counterfactual", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
     ("rag_titan.models.chat", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",
     ("rag_titan.models.options", f"{FACE}.limits"): "says what a number among options may be as the evaluation does",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
-from rag_titan.evaluation.data.records import JudgedClaim, Verdicts
+from rag_titan.evaluation.data.records import JudgedClaim, Verdict, Verdicts
 
 Row = dict[str, Any]
 Shown = Callable[[str | None], str | None]
 
+VERDICTS: tuple[str, ...] = get_args(Verdict)
 SIDES = {"answer": "answer_claims", "reference": "reference_claims"}
 
 

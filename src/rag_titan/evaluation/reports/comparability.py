@@ -153,6 +153,12 @@ def notes_on_files(current: Report, baseline: Report, pair: Pair) -> Iterator[st
             yield f"Not paired by question: the {side} {items.missing}"
 
 
+def left_out(current: Report, baseline: Report, pair: Pair, rows: Rows) -> list[dict[str, str]]:
+    """[{"metric", "reason"}]: what no run can be held against, in pipeline order."""
+    found = not_compared(ground_of(current, baseline), pair, rows)
+    return [*found, *judged_by_others(current, baseline, pair)]
+
+
 def not_compared(ground: Ground, pair: Pair, rows: Rows) -> list[dict[str, str]]:
     """[{"metric", "reason"}]: what a run measured and no run can be held against, in pipeline order."""
     if not ground.rechunked:

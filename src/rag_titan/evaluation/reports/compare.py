@@ -67,8 +67,7 @@ def compare(
     changed       neither better nor worse (sizes, shifts, metrics that the catalogue does not know)
     vanished      measured then and not now, with the reason and the weight it has in the scorecard
     appeared      measured now and not then
-    not_compared  {"metric", "reason"}: metrics that count gold chunks by their ids, where the runs have other chunks;
-                  scores of verdicts, where the runs have other judges
+    not_compared  {"metric", "reason"}: gold counted by chunk ids, where the chunks are others; scores by other judges
 
     The tolerance alone decides what is listed; how sure a change is stands in each entry (see the head of this file).
 
@@ -106,8 +105,7 @@ def compare_all(
     pair, ground = pair_of(current, baseline, rows), comparability.ground_of(current, baseline)
     notes = [*comparability.notes_on(ground, pair), *pair.notes, *comparability.notes_on_files(current, baseline, pair)]
     reason = comparability.reason_against(current, baseline, pair, rows)
-    left_out = [] if reason else comparability.not_compared(ground, pair, rows)
-    left_out += [] if reason else comparability.judged_by_others(current, baseline, pair)
+    left_out = comparability.left_out(current, baseline, pair, rows) if reason is None else []
     comparability.without(pair, {entry["metric"] for entry in left_out})
     pair = pair if reason is None else Pair(questions=pair.questions)
     tests = Significance(pair, current, baseline, rows, wanted)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_args
+from typing import Any
 
 from rag_titan.evaluation.catalogue import OPTIONAL, ROWS, Rows, label_of, stage_names
-from rag_titan.evaluation.data.records import Verdict
+from rag_titan.evaluation.diagnosis.explorer_claims import SIDES, VERDICTS
 from rag_titan.evaluation.diagnosis.judged import NAMES, SIGNS
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.scoring.gates import FAIL, PASS, UNDECIDED, UNMEASURED
@@ -20,7 +20,6 @@ from rag_titan.evaluation.scoring.policy import (
 
 Schema = dict[str, Any]
 
-VERDICTS = get_args(Verdict)
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NUMBER: Schema = {"type": ["number", "null"]}
 TEXT: Schema = {"type": ["string", "null"]}
@@ -310,5 +309,5 @@ def _claims(place: Schema) -> Schema:
     by_chunk = {"type": ["object", "null"], "additionalProperties": {"enum": [*VERDICTS]}}
     verdicts = {"context": said, "chunks": by_chunk, "reference": said, "answer": said}
     claim = _object({"text": TEXT, **verdicts, "evidence": TEXT, "by": TEXT, "places": _list_of(place)})
-    sides = dict.fromkeys(("answer", "reference"), _or_null(_list_of(claim)))
+    sides = dict.fromkeys(SIDES, _or_null(_list_of(claim)))
     return {**_object(sides), "description": "what a judge said of its statements; there with verdicts alone"}
