@@ -274,6 +274,37 @@ def test_the_best_is_first_ties_go_by_the_next_column_and_what_failed_comes_last
     assert by_f1[0].variant.settings.chunker == "section"
 
 
+def test_where_the_first_column_is_the_same_for_all_the_next_decides_and_it_says_so() -> None:
+    rows = [  # of the sample of the README
+        row("paragraph", recall_in_words=1.0, recall_at_k=0.975, mrr_at_k=0.95, ndcg_at_k=0.944, token_f1=0.047),
+        row("sentence", recall_in_words=1.0, recall_at_k=1.0, mrr_at_k=1.0, ndcg_at_k=1.0, token_f1=0.045),
+        row("section", recall_in_words=1.0, recall_at_k=1.0, mrr_at_k=0.95, ndcg_at_k=0.963, token_f1=0.048),
+    ]
+    comparison = Comparison(rows, 5, 500)
+    assert [one.variant.settings.chunker for one in comparison.rows] == ["sentence", "section", "paragraph"]
+    assert next(comparison.notes()) == (
+        "Recall in 500 words is 1.000 for all; best first by Recall@5, then MRR@5, then nDCG@5, then Token F1; "
+        "0 questions, 0 documents."
+    )
+
+
+def test_where_all_columns_are_the_same_for_all_none_is_said_to_be_better() -> None:
+    rows = [row("words", recall_in_words=0.5, mrr_at_k=0.25), row("section", recall_in_words=0.5, mrr_at_k=0.25)]
+    assert next(Comparison(rows, 5, 500).notes()).startswith(
+        "Recall in 500 words is 0.500 for all, and all else that could order them is equal too: none is better;"
+    )
+    assert next(Comparison(rows[:1], 5, 500).notes()).startswith("Best first by Recall in 500 words;")
+
+
+@pytest.mark.parametrize(("words", "is_said"), [(9, False), (10, True), (11, True)])
+def test_it_says_where_the_words_are_as_many_as_the_documents_have(words: int, is_said: bool) -> None:
+    golden = [{"id": "q", "question": "Hotels cost?", "expected_evidence": ["95 euros"]}]
+    text = "Leave is 28 days. Hotels cost 95 euros. Trains free."  # 10 words
+    comparison = compare_pipelines([Document("d", text)], golden, variants_of(SMALL), words=words)
+    said = f"recall in {words} words looks at all that was retrieved, since the documents have 10 words together."
+    assert any(warning.startswith(said) for warning in comparison.warnings) is is_said
+
+
 def test_the_lowest_time_is_best() -> None:
     rows = [row("words", p95_latency_ms=30.0), row("section", p95_latency_ms=20.0)]
     assert [one.variant.settings.chunker for one in Comparison(rows, 5, 500, by="p95_latency_ms").rows] == [
@@ -285,14 +316,14 @@ def test_the_lowest_time_is_best() -> None:
 def test_what_is_the_same_in_all_or_measured_in_none_has_no_column(tmp_path: Path) -> None:
     comparison = Comparison([row("words", recall_in_words=0.5), row("section", recall_in_words=0.75)], 5, 300)
     assert comparison.cells() == (
-        ["#", "Chunker", "Recall in 300 words", "n"],
+        ["#", "Chunker", "Recall in 300 words", "Questions"],
         [["1", "section", "0.750", "9"], ["2", "words", "0.500", "9"]],
     )
     files = comparison.save(tmp_path)
     assert [file.name for file in files] == ["comparison.json", "comparison.md"]
     assert json.loads(files[0].read_text()) == comparison.as_dict()
     page = files[1].read_text()
-    assert "| 1   | section |               0.750 |   9 |" in page
+    assert "| 1   | section |               0.750 |         9 |" in page
     assert "Chunk ids change with the chunker, so evidence is compared as quotes and tokens" in page
 
 

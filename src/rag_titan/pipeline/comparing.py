@@ -17,7 +17,7 @@ from rag_titan.evaluation.writing import PathLike, write
 from rag_titan.pipeline.chunking.chunkers import chunker_of
 from rag_titan.pipeline.comparison import Comparison, Row, Variant, check_order
 from rag_titan.pipeline.embedding.embedders import embedder_of
-from rag_titan.pipeline.equal_text import with_equal_text
+from rag_titan.pipeline.equal_text import count_words, with_equal_text
 from rag_titan.pipeline.indexing import index_documents
 from rag_titan.pipeline.loading.load import load_documents
 from rag_titan.pipeline.parts import Document, Embedder, Store
@@ -161,6 +161,10 @@ class _Comparing:
             self.warnings.append(f"{said}: {', '.join(known[:20])}{more}.")
         if not any(query.expected_evidence for query in self.golden):
             self.warnings.append("no golden question has expected_evidence, so that no retrieval can be compared.")
+        count = sum(count_words(document.text) for document in self.documents)
+        if count <= self.words:
+            said = f"recall in {self.words} words looks at all that was retrieved, since the documents have"
+            self.warnings.append(f"{said} {count} words together. Take fewer to tell rankings apart.")
 
     def _without_golden(self, files: Any, golden: Any) -> list[Path]:
         """The files without the golden one, which a shell's "*" brings along: its quotes would be found in it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ PARTS: Mapping[str, str] = {
     "rag_type": "Type", "chunker": "Chunker", "chunk_size": "Size", "chunk_overlap": "Overlap",
     "retriever": "Retriever", "reranker": "Reranker",
 }  # fmt: skip
-_TIES = ("recall_in_words", "context_recall", "token_f1", "ndcg_at_k", "answer_f1")
+QUESTIONS = "Questions"
+_TIES = ("recall_in_words", "recall_at_k", "mrr_at_k", "ndcg_at_k", "token_f1", "context_recall", "answer_f1")
 JSON_FILE, MARKDOWN_FILE = "comparison.json", "comparison.md"
 
 
@@ -123,9 +125,7 @@ class Comparison:
                 f"{self.title(self.by)} is measured of none; the order is by {self.title(measured[0])}."
             )
             self.by = measured[0]
-        sign = 1.0 if self.by.endswith("_ms") else -1.0
-        keys = [(self.by, sign), *((name, -1.0) for name in _TIES if name != self.by)]
-        self.rows = sorted(self.rows, key=lambda row: [_last_if_none(row, name, sign) for name, sign in keys])
+        self.rows = sorted(self.rows, key=lambda row: [_place(row, name) for name in self.ordered_by])
 
     def _share_warnings(self) -> None:
         """What is to be known of all combinations is said once."""
@@ -152,6 +152,24 @@ class Comparison:
             n for row in self.measured for name, n in row.n.items() if name not in ("answered", "p95_latency_ms")
         )
 
+    @property
+    def ordered_by(self) -> list[str]:
+        """The columns of the order: `by`, and what decides between combinations that are equal in those before."""
+        return [self.by, *(name for name in _TIES if name != self.by)]
+
+    def _order(self) -> str:
+        """What the order is by, which is not `by` where that is the same for all."""
+        names = [name for name in self.ordered_by if any(row.values.get(name) is not None for row in self.measured)]
+        equal = [*takewhile(lambda name: len({_place(row, name) for row in self.measured}) == 1, names)]
+        if len(self.measured) < 2 or not equal:
+            return f"Best first by {self.title(self.by)}"
+        value = value_text(None, equal[0], self.measured[0].values.get(equal[0]))
+        said = f"{self.title(equal[0])} is {value} for all"
+        rest = [self.title(name) for name in names[len(equal) :]]
+        if not rest:
+            return f"{said}, and all else that could order them is equal too: none is better"
+        return f"{said}; best first by {', then '.join(rest)}"
+
     def title(self, column: str) -> str:
         """The name of a column."""
         return TITLES[column].format(k=self.k, words=self.words)
@@ -172,7 +190,7 @@ class Comparison:
         """The header and the rows as text; what is the same in all, or measured in none, has no column."""
         parts = self.varied()
         columns = [name for name in TITLES if any(row.values.get(name) is not None for row in self.measured)]
-        header = ["#", *(PARTS[name] for name in parts), *map(self.title, columns), "n"]
+        header = ["#", *(PARTS[name] for name in parts), *map(self.title, columns), QUESTIONS]
         rows = [
             [str(place), *(str(row.variant.parts[name]) for name in parts),
              *(value_text(None, name, row.values.get(name)) for name in columns), str(row.n.get(self.by, 0))]
@@ -182,7 +200,7 @@ class Comparison:
 
     def notes(self) -> Iterator[str]:
         """How the table is to be read."""
-        yield f"Best first by {self.title(self.by)}; {self.questions} questions, {self.documents} documents."
+        yield f"{self._order()}; {self.questions} questions, {self.documents} documents."
         yield (
             "Chunk ids change with the chunker, so evidence is compared as quotes and tokens of the documents. Ranks "
             f"(Recall@{self.k}, MRR, nDCG) are of chunks that hold a quote whole; a question whose quotes no chunk "
@@ -193,6 +211,7 @@ class Comparison:
             f"F1 and IoU whatever the chunker is worth. {self.title('recall_in_words')} looks at equally much "
             f"retrieved text for all: the ranking is cut after {self.words} words, inside a chunk if need be."
         )
+        yield f"The column {QUESTIONS} says on how many questions {self.title(self.by)} stands."
         same = self.same()
         if same:
             yield f"The same in all: {', '.join(f'{name} {value}' for name, value in same.items())}."
@@ -240,6 +259,7 @@ def check_order(by: str) -> None:
         raise SettingsError(f"by: must be a column of the table, got {by!r}{nearest(by, TITLES)}.")
 
 
-def _last_if_none(row: Row, name: str, sign: float) -> tuple[bool, bool, float]:
-    value = row.values.get(name)
+def _place(row: Row, name: str) -> tuple[bool, bool, float]:
+    """Where the value of a row stands in the order of a column: the best first, then none, then what failed."""
+    value, sign = row.values.get(name), 1.0 if name.endswith("_ms") else -1.0
     return row.error is not None, value is None, 0.0 if value is None else sign * round(value, 12)

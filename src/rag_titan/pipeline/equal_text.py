@@ -35,6 +35,15 @@ def with_equal_text(dataset: Mapping[str, Any], words: int) -> tuple[Record, int
     return {"chunks": chunks, "documents": dataset["documents"], "queries": queries}, depth
 
 
+def count_words(text: str) -> int:
+    """How many words a text has, as rankings are cut by them.
+
+    >>> count_words("Leave: 25 days.")
+    3
+    """
+    return sum(1 for _ in _WORD.finditer(text))
+
+
 class _Cutting:
     """Chunks, and what was made of those that were cut."""
 
