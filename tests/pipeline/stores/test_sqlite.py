@@ -6,9 +6,11 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.pipeline.small import axes, chunk, ids
@@ -188,6 +190,51 @@ def test_a_file_cut_in_two_is_one_sentence(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: 4096 * 3 + 100])
     with pytest.raises(SettingsError, match=r"must be a whole index, got a damaged one"):
         SqliteStore(path, "counts").chunks()
+
+
+class Interrupted(SqliteStore):
+    """Ctrl-C comes right after the statement that begins so, once."""
+
+    after: str | None = None
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        rows = super()._rows(statement, values)
+        if self.after is not None and statement.startswith(self.after):
+            self.after = None
+            raise KeyboardInterrupt
+        return rows
+
+
+@pytest.mark.parametrize("after", ["BEGIN", "DELETE", "INSERT", "COMMIT"])
+def test_an_interrupt_at_any_statement_leaves_a_store_that_works(path: Path, after: str) -> None:
+    store = Interrupted(path, "counts")
+    store.after = after
+    with pytest.raises(KeyboardInterrupt):
+        store.replace("d", NEW, VECTORS)
+    assert list(store.chunks()) == (NEW if after == "COMMIT" else OLD)
+    store.replace("d", NEW, VECTORS)
+    with ThreadPoolExecutor(1) as others:  # the lock is free again
+        assert others.submit(store.size).result(timeout=60) == 3
+
+
+def test_an_interrupt_of_the_rollback_is_made_good_by_the_next_transaction(path: Path) -> None:
+    store = SqliteStore(path, "counts")
+    store._connection.execute("BEGIN IMMEDIATE")
+    store._connection.execute("DELETE FROM chunks")
+    assert list(store.chunks()) == OLD
+
+
+@pytest.mark.parametrize(
+    ("error", "is_damage"),
+    [("CorruptError", True), ("FormatError", True), ("SQLError", False), ("IOError", False), ("NoMemError", False),
+     ("InterruptError", False), ("MisuseError", False), ("ConstraintError", False)],
+)  # fmt: skip
+def test_only_a_damaged_file_is_called_damaged(path: Path, error: str, is_damage: bool) -> None:
+    store = SqliteStore(path, "counts")
+    with pytest.raises(SettingsError, match=f"store: {path}: must be ") as said, store._transaction():
+        raise getattr(apsw, error)("it says")
+    assert ("Remove it" in str(said.value), "a damaged one" in str(said.value)) == (is_damage, is_damage)
+    assert "it says" in str(said.value)
 
 
 @pytest.mark.parametrize(("module", "named"), [("apsw", "apsw"), ("sqlite_vec", "sqlite-vec")])

@@ -19,6 +19,7 @@ from rag_titan.errors import MissingExtraError, RagTitanError, SettingsError
 from rag_titan.pipeline.parts import Chunk, Found, Vectors
 from rag_titan.pipeline.stems import stems
 from rag_titan.pipeline.stores.checks import SLACK, checked, dot_products, id_taken, same_length, searchable
+from rag_titan.pipeline.stores.transactions import Transaction
 
 APPLICATION = 0x52616754  # "RagT" in the head of the file, by which we know it again
 VERSION = 1
@@ -187,16 +188,8 @@ class SqliteStore:
     def _has_table(self, name: str) -> bool:
         return bool(self._value("SELECT count(*) FROM sqlite_master WHERE name = ?", (name,)))
 
-    @contextmanager
-    def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
-        with self._lock, self._spoken():
-            self._rows(f"BEGIN {kind}")
-            try:
-                yield
-                self._rows("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._rows("ROLLBACK")
+    def _transaction(self, kind: str = "DEFERRED") -> Transaction:
+        return Transaction(self._connection, self._rows, self._lock, self._spoken, kind)
 
     @contextmanager
     def _spoken(self) -> Iterator[None]:
@@ -214,9 +207,12 @@ class SqliteStore:
             raise self._refusal("free", "one that another process writes", "Try again when it is done.") from None
         except (sqlite.ReadOnlyError, sqlite.FullError, sqlite.PermissionsError) as error:
             raise self._refusal("a file that can be written", str(error), "Check its rights and the disk.") from None
-        except (sqlite.Error, ValueError) as error:
+        except (sqlite.CorruptError, sqlite.FormatError, ValueError) as error:  # ValueError: of what stands in a row
             got = f"a damaged one ({error})"
             raise self._refusal("a whole index", got, "Remove it and index the files again.") from None
+        except sqlite.Error as error:
+            do = "Try again; if it says so again, index the files into another file."
+            raise self._refusal("an index that can be used", str(error), do) from None
 
     def _refusal(self, rule: str, got: str, do: str) -> SettingsError:
         return SettingsError(f"store: {self.path}: must be {rule}, got {got}. {do}")
