@@ -80,3 +80,19 @@ def test_a_progress_bar_counts_work_that_takes_long(
     monkeypatch.setenv("CI", "true")
     with progress() as counter:
         assert counter is None
+
+
+@pytest.mark.parametrize(
+    ("command", "module"),
+    [("metrics", "metrics"), ("index docs --store i.db", "index"), ("baseline show r.json", "baseline"),
+     ("compare --files docs --golden g.json", "compare"), ("init new", "init")],
+)  # fmt: skip
+def test_ctrl_c_in_any_command_is_one_word_and_code_130(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str, module: str
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("typer.core.TyperCommand.invoke", interrupted)
+    done = run(*command.split())
+    assert (done.code, done.out, done.err) == (130, "", "rag-titan: stopped.\n")

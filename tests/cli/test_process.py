@@ -56,7 +56,7 @@ def test_a_run_that_is_terminated_leaves_no_draft(tmp_path: Path) -> None:
     kill = "import os, signal\nfrom rag_titan.evaluation.data.parquet import QueryWriter\n"
     kill += "QueryWriter.write = lambda *_: (os.kill(os.getpid(), signal.SIGTERM), [0] * 1000)\n"
     done = evaluated(tmp_path, f"{kill}sys.argv += ['--per-query', {str(tmp_path / 'q.parquet')!r}]\nmain()")
-    assert (done.returncode, done.stderr) == (143, "")
+    assert (done.returncode, done.stderr) == (143, "rag-titan: stopped.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["data.json"]
 
 

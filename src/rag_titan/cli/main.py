@@ -21,7 +21,8 @@ from rag_titan.cli.terminal import complain, inert, open_streams, refused, say
 from rag_titan.errors import RagTitanError
 
 FAULT = 70  # as sysexits.h has it
-TERMINATED = 128 + signal.SIGTERM
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
+WORD = "stopped."
 
 # In the order of the help page. What a name stands for is the function of that name, or the group `app`, in
 # cli/<name>.py; a name that is a word of Python's own has an underscore behind it there.
@@ -51,6 +52,14 @@ class Subcommands(TyperGroup):
             group = typer.Typer(add_completion=False)
             group.command(cmd_name)(getattr(module, name))
         return _verbatim(typer.main.get_command(group))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for. Ctrl-C ends it with a word, where typer would end it without one."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            complain(WORD)
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def _verbatim(command: Any) -> Any:
@@ -105,6 +114,10 @@ def _stopped_by_signal() -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
+    except SystemExit as end:
+        if end.code == TERMINATED:
+            complain(WORD)
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -124,9 +137,9 @@ def main() -> None:
             app()
     except RagTitanError as error:
         complain(str(error))
-    except KeyboardInterrupt:
-        complain("stopped.")
-        sys.exit(130)
+    except KeyboardInterrupt:  # before or after the command
+        complain(WORD)
+        sys.exit(INTERRUPTED)
     except OSError as error:
         complain(refused(error))
     except Exception:  # whatever is left is ours: shown whole, with an exit code that no result has
