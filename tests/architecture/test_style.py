@@ -19,7 +19,7 @@ ASKS_AN_APP = {  # what the user names, when the user asks for it
     "rag_titan.evaluation.preparation.collect_http": ("httpx", "socket"),
     "rag_titan.evaluation.preparation.asking": ("asyncio",),
     "rag_titan.models.transport": ("httpx",),
-    "rag_titan.judge.connection": ("http", "socket", "ssl", "urllib"),
+    "rag_titan.judge.connection": ("socket", "ssl", "urllib"),
     "rag_titan.judge.judge": ("asyncio",),
     "rag_titan.loadtest.driver": ("asyncio",),
     "rag_titan.loadtest.functions": ("asyncio",),

@@ -286,7 +286,7 @@ def _decoded(said: str, form: type[T]) -> T:
     try:
         return convert(json.loads(json_text(said)), form)
     except ValidationError as error:
-        raise BadVerdictError(f"an answer that does not fit the schema ({error})", said) from None
+        raise BadVerdictError("an answer that does not fit the schema", f"{error}: {said}") from None
 
 
 def _check_numbering(numbers: Sequence[int], n: int, noun: str) -> None:

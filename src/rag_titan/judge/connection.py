@@ -1,8 +1,8 @@
 """Connections to one model server over HTTP/1.1, from many threads, where every exchange ends by its deadline.
 
-Python's own http.client is used, since an answer that comes as a whole needs no more: the client that streams answers
-(`models.transport`) costs several times the CPU a call. What http.client lacks is a time-out for a whole answer; the
-socket that it reads from is wrapped such that each wait gets only the time that is left.
+Sockets of Python's own, since an answer that comes as a whole needs no more: the client that streams answers
+(`models.transport`) costs several times the CPU a call, and http.client has no time-out for a whole answer. Each wait
+for the socket gets only the time that is left.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation.preparation.collect_http import is_loopback
+from rag_titan.judge.http_answer import read_answer
 from rag_titan.models.refusals import Unusable, excerpt
 
 if TYPE_CHECKING:
     import socket
 
-MOST_BYTES = 16 * 2**20  # of an answer
 _EXAMPLE = "http://127.0.0.1:8080/v1"
 
 Clock = Callable[[], float]
@@ -96,7 +96,7 @@ class Connections:
             try:
                 answer = line.exchange(self._address.path, body, headers, deadline)
             except BaseException as error:
-                gone = kept and line.silent and not line.was_cut and _is_gone(error)
+                gone = kept and line.silent and not line.was_cut and isinstance(error, ConnectionError)
                 self._drop(line)
                 if gone:
                     continue
@@ -107,9 +107,11 @@ class Connections:
     def interrupt(self) -> None:
         """Close all of them: who waits for an answer waits no longer. Later calls open new ones."""
         with self._lock:
-            lines = [*self._idle, *self._busy]
+            idle, busy = [*self._idle], [*self._busy]
             self._idle.clear()
-        for line in lines:
+        for line in idle:
+            line.close()
+        for line in busy:
             line.cut()
 
     def close(self) -> None:
@@ -142,21 +144,19 @@ class Connections:
             if keep := self._open and line.reusable:
                 self._idle.append(line)
         if not keep:
-            line.cut()
+            line.close()
 
     def _drop(self, line: _Line) -> None:
         with self._lock:
             self._busy.discard(line)
-        line.cut()
+        line.close()
 
     def _meant(self, error: BaseException, seconds: float) -> BaseException:
         """What went wrong below HTTP, in words; a fault of ours stays what it is."""
-        from http.client import HTTPException
-
         if isinstance(error, TimeoutError):
             do = "Raise the time-out or look at the server's load."
             return Unusable(f"answer wholly within {seconds:g} s", "nothing, or only a part", do)
-        if isinstance(error, OSError | HTTPException):
+        if isinstance(error, OSError):
             said = excerpt(str(error)) or type(error).__name__
             do = "Look into the server's log."
             return Unusable("answer to the end", f"a broken connection ({said})", do, again=True)
@@ -167,12 +167,6 @@ def _head(path: str, host: str, headers: Mapping[str, str], size: int) -> bytes:
     lines = [f"POST {path} HTTP/1.1", f"Host: {host}", "Accept-Encoding: identity", f"Content-Length: {size}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
-
-
-def _is_gone(error: BaseException) -> bool:
-    from http.client import BadStatusLine
-
-    return isinstance(error, ConnectionError | BadStatusLine)
 
 
 class _Line:
@@ -220,35 +214,33 @@ class _Line:
     def exchange(
         self, path: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """One request and its whole answer. Raises OSError, http.client.HTTPException or Unusable."""
-        from http.client import HTTPResponse
-
+        """One request and its whole answer. Raises OSError or Unusable."""
         assert self._socket is not None
         self._socket.deadline, self._socket.heard, self.reusable = deadline, False, False
         self._socket.sendall(_head(path, self._host, headers, len(body)) + body)
-        response = HTTPResponse(self._socket, method="POST")  # type: ignore[arg-type]  # it only asks for makefile()
-        response.begin()
-        data = response.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            raise Unusable(f"answer in at most {MOST_BYTES // 2**20} MiB", "more")
-        if response.length:  # http.client says so only where it is asked for everything
-            raise ConnectionError(f"{response.length} bytes are missing")
-        self.reusable = response.isclosed() and not response.will_close
-        return response.status, {name.lower(): value for name, value in response.getheaders()}, data
+        answer = read_answer(self._socket.stream)
+        self.reusable = answer.keep
+        return answer.status, answer.headers, answer.body
 
     def cut(self) -> None:
+        """Wake whoever waits for it in another thread, who closes it then."""
         self._cut = True
         if self._socket is not None:
             self._socket.cut()
 
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.raw.close()
+
 
 class _DeadlineSocket:
-    """What http.client needs of a socket; a wait beyond the deadline is a TimeoutError."""
+    """A socket of which each wait beyond the deadline is a TimeoutError; `stream` is what comes in."""
 
     def __init__(self, raw: socket.socket, clock: Clock) -> None:
         self.raw, self._clock = raw, clock
         self.deadline = 0.0
         self.heard = False
+        self.stream = io.BufferedReader(_Incoming(self), 1 << 14)
 
     def give_time(self) -> None:
         left = self.deadline - self._clock()
@@ -260,19 +252,11 @@ class _DeadlineSocket:
         self.give_time()
         self.raw.sendall(data)
 
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(_Incoming(self), 1 << 14)
-
-    def close(self) -> None:
-        self.raw.close()
-
     def cut(self) -> None:
-        """Close it, and wake whoever waits for it in another thread."""
         import socket
 
         with suppress(OSError):  # the server may have been first
             self.raw.shutdown(socket.SHUT_RDWR)
-        self.raw.close()
 
 
 class _Incoming(io.RawIOBase):

@@ -127,7 +127,8 @@ class Judge:
             every_number="contradicted_claim_rate" in self.metrics,
         )
         told = {"questions": questions, "claims_at_once": claims_at_once, "embedder": embedder and embedder.name}
-        self.identity = f"{server.name}@{digest(sampling | told)}"
+        self.settings = sampling | told
+        self.identity = f"{server.name}@{digest(self.settings)}"
         self._server, self._limits, self._cache_file = server, limits or Limits(), cache
         self._seconds, self._retry_errors, self._repeat, self._redact = seconds, retry_errors, repeat, redact
         self._replace = replace
@@ -230,7 +231,7 @@ class _Pass:
 
     def judged(self) -> Judged:
         """What is there; what is not is `not asked`."""
-        judged = Judged(self._judge.identity, self._judge.metrics)
+        judged = Judged(self._judge.identity, self._judge.metrics, self._judge.settings)
         for material, some in zip(self._found, self._parts, strict=True):
             parts = [part for part in some if part is not None]
             known = {ask for part in parts for ask in (*part.done, *part.reasons)}

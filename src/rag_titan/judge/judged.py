@@ -56,6 +56,7 @@ class Judged:
 
     judge     the model and the hash of its prompts and settings
     metrics   what was asked for
+    settings  what the hash is made of beside prompts, schemas and checks
     verdicts  {query id: what belongs under `verdicts` of its record}
     done      kinds of verdicts that are there, over all questions
     settled   those that need none, by reason
@@ -66,6 +67,7 @@ class Judged:
 
     judge: str
     metrics: tuple[str, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
     verdicts: dict[str, Verdicts] = field(default_factory=dict)
     done: int = 0
     settled: Counter[str] = field(default_factory=Counter)
@@ -100,6 +102,7 @@ class Judged:
         """Everything but the verdicts, in JSON."""
         return {
             "judge": self.judge,
+            "settings": dict(self.settings),
             "metrics": list(self.metrics),
             "questions": len(self.verdicts),
             "verdicts": self.done,

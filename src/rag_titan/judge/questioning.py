@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rag_titan.errors import ServiceError
 from rag_titan.judge.asking import AskCall, NoVerdictError
 from rag_titan.judge.calls import OneVerdict, claims_call, questions_call, relevance_call, useful_call, verdicts_call
 from rag_titan.judge.evidence import Text
@@ -187,7 +188,11 @@ class Questioning:
         if self.embedder is None:
             raise NoVerdictError(f"not asked: {_NO_EMBEDDER}", failed=False)
         found = self.ask(questions_call(material.answer or "", self.questions))
-        cosines = cosines_of(self.embedder.embed([material.question or "", *found.questions], query=True))
+        try:
+            vectors = self.embedder.embed([material.question or "", *found.questions], query=True)
+        except ServiceError as error:
+            raise NoVerdictError("failed: no vectors from the embedder", str(error)) from None
+        cosines = cosines_of(vectors)
         if not np.isfinite(cosines).all():
             raise NoVerdictError("failed: a question whose vector has no direction")
         return {"question_similarities": cosines.tolist(), "noncommittal": found.noncommittal}
