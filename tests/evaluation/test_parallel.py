@@ -67,7 +67,7 @@ def test_a_bad_record_in_a_later_part_is_named_by_its_line(
 ) -> None:
     lines = queries()
     lines[47] = '{"id": "q47", "retrieved_ids": "a"}'
-    with pytest.raises(DatasetError, match=r"^line 48: retrieved_ids"):
+    with pytest.raises(DatasetError, match=r"^queries\.jsonl line 48: retrieved_ids"):
         report(written(tmp_path, lines), 2)
     assert started == [None]
 
@@ -75,7 +75,9 @@ def test_a_bad_record_in_a_later_part_is_named_by_its_line(
 def test_ids_that_stand_in_two_parts_are_found(tmp_path: Path) -> None:
     lines = queries()
     lines[59] = json.dumps({"id": "q3", **LINE})
-    with pytest.raises(DatasetError, match='line 60: id: duplicate id "q3", as in line 4'):
+    with pytest.raises(
+        DatasetError, match=r'^queries\.jsonl line 60: id: duplicate id "q3", as in queries\.jsonl line 4'
+    ):
         report(written(tmp_path, lines), 2)
 
 

@@ -93,19 +93,23 @@ def test_csv_with_the_names_of_the_format_needs_no_mapping(tmp_path: Path) -> No
     [
         (
             {"request": {"id": 1}, "docs": [{"metadata": {"id": "a"}}, {"metadata": {}}]},
-            "line 1: retrieved_ids (docs[].metadata.id)[1]: must be an id (text or whole number), got null. Remove it.",
+            "log.jsonl line 1: retrieved_ids (docs[].metadata.id)[1]: must be an id (text or whole number), got null. "
+            "Remove it.",
         ),
         (
             {"request": {"id": 1}, "output": {"text": ["x"]}},
-            "line 1: answer (output.text): must be text, got a list.",
+            "log.jsonl line 1: answer (output.text): must be text, got a list.",
         ),
         (
             {"request": {}},
-            "line 1: id (request.id): must be given; the record has the key request. "
+            "log.jsonl line 1: id (request.id): must be given; the record has the key request. "
             "Correct its path in the column mapping.",
         ),
-        ({"request": {"id": 1}, "question": 3}, 'line 1: question: must be text, got the number 3. Write "3".'),
-        ([1], "line 1: must be an object (a query), got a list."),
+        (
+            {"request": {"id": 1}, "question": 3},
+            'log.jsonl line 1: question: must be text, got the number 3. Write "3".',
+        ),
+        ([1], "log.jsonl line 1: must be an object (a query), got a list."),
     ],
 )
 def test_an_error_names_the_path(line: Any, told: str, tmp_path: Path) -> None:
@@ -121,8 +125,8 @@ def test_bad_records_may_be_left_out(tmp_path: Path) -> None:
     dataset = open_dataset(tmp_path / "log.jsonl", columns=COLUMNS, skip_bad_records=True)
     check(dataset)
     assert dataset.skipped.count == 2
-    assert dataset.skipped.first[0].startswith("line 2: must be JSON")
-    with pytest.raises(DatasetError, match="line 2: must be JSON"):
+    assert dataset.skipped.first[0].startswith("log.jsonl line 2: must be JSON")
+    with pytest.raises(DatasetError, match=r"^log\.jsonl line 2: must be JSON"):
         queries(open_dataset(tmp_path / "log.jsonl", columns=COLUMNS))
 
 
@@ -182,6 +186,6 @@ def test_a_missing_id_names_the_keys_that_the_record_has(tmp_path: Path) -> None
     with pytest.raises(DatasetError) as error:
         read_dataset(path, columns={"id": "rid", "answer": "output.text", "question": "request"})
     assert str(error.value) == (
-        "line 2: id (rid): must be given; the record has the keys request, answer. "
+        "log.jsonl line 2: id (rid): must be given; the record has the keys request, answer. "
         "Correct its path in the column mapping."
     )

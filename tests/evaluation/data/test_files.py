@@ -64,7 +64,9 @@ def test_line_ends_byte_order_marks_and_compression(data: bytes, tmp_path: Path)
 def test_empty_lines_between_records_keep_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_BLOCK", 20)
     for data, line in ((b"\n" + TWO, 1), (TWO[:13] + b"\n" + TWO[13:], 2), (TWO + b"\n\r\n  \n" + TWO, 3)):
-        with pytest.raises(DatasetError, match=rf"^line {line}: must hold a query, got an empty line\. Remove it\.$"):
+        with pytest.raises(
+            DatasetError, match=rf"^log\.jsonl line {line}: must hold a query, got an empty line\. Remove it\.$"
+        ):
             lines_of(written(tmp_path / "log.jsonl", data))
 
 

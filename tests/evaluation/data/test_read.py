@@ -138,7 +138,7 @@ def test_everything_is_in_memory_after_read_dataset_and_unpacks_into_evaluate(tm
         (
             "log.jsonl",
             '{"id": 1}\n{"id": 2, "retrieved_ids": "c1"}\n',
-            'line 2: retrieved_ids: must be a list, got the text "c1"; write ["c1"].',
+            'log.jsonl line 2: retrieved_ids: must be a list, got the text "c1"; write ["c1"].',
         ),
         (
             "data.json",
@@ -256,7 +256,8 @@ def test_the_log_is_read_again_only_to_name_a_repeated_id(tmp_path: Path) -> Non
     path = tmp_path / "log.jsonl"
     path.write_text(lines([{"id": f"q{n % 2999}"} for n in range(3000)]))
     with pytest.raises(
-        DatasetError, match=r'^line 3000: id: duplicate id "q0", as in line 1\. Query ids must be unique\.$'
+        DatasetError,
+        match=r'^log\.jsonl line 3000: id: duplicate id "q0", as in log\.jsonl line 1\. Query ids must be unique\.$',
     ):
         read_dataset(path)
 

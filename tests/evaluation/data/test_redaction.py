@@ -149,7 +149,7 @@ def test_files_and_what_is_said_of_their_records(tmp_path: Path) -> None:
     report = evaluator.evaluate_path(path, skip_bad_records=True)
     assert report["meta"]["skipped"] == {
         "count": 4,
-        "first": [f"line {line}: breaks a rule." for line in (16, 17, 18, 19)],
+        "first": [f"queries.jsonl line {line}: breaks a rule." for line in (16, 17, 18, 19)],
     }
     assert not any(map(SECRET.search, outputs(report)))
     assert SECRET.search(json.dumps(RAGEvaluator(k=1).evaluate_path(path, skip_bad_records=True)["meta"]["skipped"]))

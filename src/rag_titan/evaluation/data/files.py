@@ -174,12 +174,11 @@ def checked_start(data: bytes, name: str, *, zeros: bool = False) -> bytes:
 class LineRows(Generic[T]):
     """The records of a JSON Lines file, or of a part of it; a record's number is its line in the file, from 1."""
 
-    def __init__(self, kind: RecordKind[T], file: File, before: str = "", part: Part = WHOLE) -> None:
+    def __init__(self, kind: RecordKind[T], file: File, part: Part = WHOLE) -> None:
         self.kind = kind
         self.file = file
         self.part = part
-        self._before = before
-        self.naming = Naming(f"{before}line ", joint=": ", first=1)
+        self.naming = Naming(f"{file.name} line ", joint=": ", first=1)
 
     @property
     def share(self) -> float | None:
@@ -188,7 +187,7 @@ class LineRows(Generic[T]):
 
     def within(self, part: Part) -> LineRows[T]:
         """The records in a part of the file."""
-        return LineRows(self.kind, self.file, self._before, part)
+        return LineRows(self.kind, self.file, part)
 
     def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[T]]]:
         """Blocks of records, each with its line."""

@@ -90,7 +90,7 @@ def _single(file: File, columns: Columns | None) -> dict[str, Any]:
     """The inputs in one file."""
     form = form_of(file)
     if form == "sheet" or (columns is not None and form != "json"):
-        return {"queries": _mapped(Source.of_file(file, "" if form == "lines" else None), columns)}
+        return {"queries": _mapped(Source.of_file(file), columns)}
     if form == "lines":
         return {"queries": LineRows(QUERIES, file)}
     if form == "parquet":
@@ -188,7 +188,7 @@ def _records(name: str, file: File, columns: Columns | None = None) -> Any:
     if name == "queries" and columns is not None and form != "json":
         return _mapped(Source.of_file(file), columns)
     if form == "lines":
-        return LineRows(kind, file, f"{file.name} ")
+        return LineRows(kind, file)
     if form == "parquet":
         return parquet_rows(kind, file)
     if form == "sheet":

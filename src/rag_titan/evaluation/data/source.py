@@ -73,12 +73,11 @@ class Source:
         raise DatasetError(name, f"must be a list of records, a table or the path of a file, got {shown(value)}.")
 
     @classmethod
-    def of_file(cls, file: File, before: str | None = None) -> Source:
-        """The records of a file; `before` stands before "line 3" in errors, in place of the file's name."""
+    def of_file(cls, file: File) -> Source:
+        """The records of a file; errors call them "data.jsonl line 3"."""
         form = form_of(file)
-        start = f"{file.name} " if before is None else before
         if form == "lines":
-            return cls(Naming(f"{start}line ", joint=": ", first=1), lambda _: _line_blocks(file))
+            return cls(Naming(f"{file.name} line ", joint=": ", first=1), lambda _: _line_blocks(file))
         if form == "parquet":
             return cls._of_values(Naming(f"{file.name} row ", joint=": ", first=1), lambda: parquet_cells(file))
         if form == "sheet":

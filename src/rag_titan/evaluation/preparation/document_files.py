@@ -46,13 +46,20 @@ def read_documents(path: str | Path, notices: Notices | None = None, load: Load 
     """
     notices = notices if notices is not None else Notices()
     place = Path(path)
-    if place.is_dir() and not any((place / name).exists() for name in (*_TABLES, "dataset.json")):
+    if not is_source(place):
+        return read_table("documents", path, notices).documents or {}
+    if place.is_dir():
         return _folder(place, notices, load)
     if place.suffix.lower() in TEXTS:
         return {place.name: _text(place, place.name, notices)}
-    if place.suffix.lower() in PAPERS:
-        return {place.name: _loaded(place, place.name, load)}
-    return read_table("documents", path, notices).documents or {}
+    return {place.name: _loaded(place, place.name, load)}
+
+
+def is_source(path: Path) -> bool:
+    """True for a folder of documents and for one document, False for what holds documents as records."""
+    if path.is_dir():
+        return not any((path / name).exists() for name in (*_TABLES, "dataset.json"))
+    return path.suffix.lower() in (*TEXTS, *PAPERS)
 
 
 def read_table(name: str, path: str | Path, notices: Notices | None = None) -> Dataset:
@@ -84,7 +91,7 @@ def _in_file(name: str, file: File, notices: Notices) -> dict[str, Any]:
     if form == "json":
         return _in_json(name, file)
     if form == "lines":
-        return {name: LineRows(kind, file, f"{file.name} ")}
+        return {name: LineRows(kind, file)}
     if form == "parquet":
         return {name: parquet_rows(kind, file)}
     from rag_titan.evaluation.data.sheets import read_sheet  # which brings along what only sheets need
