@@ -30,6 +30,12 @@ def answer(question):
 async def later(question):
     return {"answer": "re: " + question, "retrieved_ids": [1]}
 
+def invalid(question):
+    return {"answer": 5, "retrieved_ids": "c1", "citations": {"a": 1}, "task_success": True}
+
+def wrong_amounts(question):
+    return {"answer": "25 days", "latency_ms": float("nan"), "total_tokens": -5, "cost_usd": 0.01}
+
 def broken(question):
     raise OSError("index is\\x1b[31m down")
 
@@ -107,6 +113,26 @@ def test_when_nothing_was_answered_the_code_is_3(run: Run, write: Write, apps: s
     ]
 
 
+def test_what_cannot_be_scored_is_no_answer(run: Run, write: Write, apps: str) -> None:
+    done = run("collect", "--golden", write(golden(3)), "--call", f"{apps}:invalid", "--output", "run")
+    assert (done.code, done.err) == (3, "rag-titan: nothing was answered.\n")
+    assert done.lines[1] == "Questions: 3 | Answered: 0 | Errors: 3"
+
+
+def test_a_time_or_a_count_that_cannot_be_is_left_out_and_named(
+    run: Run, write: Write, tmp_path: Path, apps: str
+) -> None:
+    done = run("collect", "--golden", write(golden(2)), "--call", f"{apps}:wrong_amounts", "--output", "run")
+    assert (done.code, done.lines[1]) == (0, "Questions: 2 | Answered: 2 | Errors: 0")
+    for key in ("latency_ms", "total_tokens"):
+        note = f"the app gave a {key} that is not finite or is below 0, which was left out: "
+        assert any(line.startswith(f"Note: {note}") and "g1" in line and "g2" in line for line in done.lines)
+    for record in records(tmp_path / "run"):
+        assert record["latency_ms"] >= 0  # as measured
+        assert record["cost_usd"] == 0.01
+        assert "total_tokens" not in record
+
+
 @pytest.mark.parametrize(("rate", "code"), [("0.2", 1), ("0.25", 0), (None, 0)])
 def test_more_errors_than_allowed_are_code_1(run: Run, write: Write, rate: str | None, code: int) -> None:
     def moody(asked: Asked) -> None:
@@ -156,6 +182,12 @@ URL = ("--url", "http://127.0.0.1:9/ask")
         ((*URL, "--header", "X: $NO_SUCH_ONE"), "header X: must name variables of the environment, got $NO_SUCH_ONE."),
         ((*URL, "--concurrency", "0"), "concurrency: must be a whole number from 1 to 256, got 0."),
         ((*URL, "--timeout", "nan"), "timeout: must be above 0 and at most 86400 seconds, got nan."),
+        ((*URL, "--max-error-rate", "nan"), "--max-error-rate: must be a number from 0 to 1, got nan."),
+        ((*URL, "--max-error-rate", "1.5"), "--max-error-rate: must be a number from 0 to 1, got 1.5."),
+        (
+            (*URL, "--output", "data.json"),
+            "output: must be a folder, or a file that ends with .jsonl or .ndjson, got the file data.json.",
+        ),
         (("--call", "apps"), "--call: must be MODULE:FUNCTION, got 'apps'. Write it as my_app:answer."),
         (("--call", "no.such:f"), "--call: must be a module that loads, got ModuleNotFoundError: No module named 'no'"),
         (("--call", "json:no_such"), "--call: must name a function of json, got no_such. Check its name."),

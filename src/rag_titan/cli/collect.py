@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag_titan.cli.config import share
 from rag_titan.cli.terminal import complain, counted, escaped, progress, say
 from rag_titan.errors import SettingsError
 
@@ -79,7 +80,7 @@ Fresh = Annotated[
 ]
 MaxErrors = Annotated[
     float | None,
-    typer.Option(metavar="SHARE", min=0, max=1, rich_help_panel=PACE, help="Exit code 1 if more questions failed."),
+    typer.Option(metavar="SHARE", rich_help_panel=PACE, help="Exit code 1 if more questions failed."),
 ]
 
 
@@ -108,6 +109,7 @@ def collect(
     """
     from rag_titan.evaluation import Pace, collect_answers
 
+    max_error_rate = None if max_error_rate is None else share("--max-error-rate", max_error_rate)
     ask = _app(url, call, request, header or (), method, allow_remote)
     pace, paths = Pace(concurrency, timeout, retries), _paths(maps or ())
     with _counting(golden, limit, fresh) as counter:
@@ -243,12 +245,15 @@ def _next(collected: Collected, golden: Path, output: Path) -> Iterator[str]:
     chunks = _chunks(output, golden) if quoting else None
     if chunks is not None:
         folder = output.with_name(f"{output.stem if collected.file == output else output.name}-data")
+        texts = chunks.with_name(chunks.name.replace("chunks", "documents", 1))
         inputs = f"--logs {_shown(collected.file)} --golden {_shown(golden)} --chunks {_shown(chunks)}"
+        inputs += f" --documents {_shown(texts)}" if texts.is_file() else ""
         yield f"Next: rag-titan build {inputs} --output {_shown(folder)}"
         return
     yield f"Next: rag-titan evaluate --input {_shown(output)}"
     if quoting:
-        yield "With the chunks of your index, rag-titan build --chunks FILE finds the gold chunks of the quotes first."
+        yield "With the chunks of your index, rag-titan build --chunks FILE finds the gold chunks of the quotes first;"
+        yield "those of an index of rag-titan are written by rag-titan index FILES --output FOLDER."
 
 
 def _chunks(*near: Path) -> Path | None:

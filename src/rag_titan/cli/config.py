@@ -171,7 +171,8 @@ def short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:60]}..."
 
 
-def _share(where: str, value: Any) -> float:
+def share(where: str, value: Any) -> float:
+    """A share; raises SettingsError for anything but a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise SettingsError(f"{where}: must be a number from 0 to 1, got {short(value)}.")
     return float(value)
@@ -215,7 +216,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "conventions": _text_or_table,
     "stages": _listed(_text),
     "required": _listed(_text),
-    "max_error_rate": _share,
+    "max_error_rate": share,
     "by": _listed(_text),
     "primary": _listed(_text),
     "tolerance": tolerance,

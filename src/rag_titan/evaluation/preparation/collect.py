@@ -17,7 +17,14 @@ from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
 from rag_titan.evaluation.preparation.golden_files import read_golden
 from rag_titan.evaluation.preparation.journal import Entry, Journal, set_aside
-from rag_titan.evaluation.preparation.responses import OUTPUTS, Record, Responses, is_answered, is_unmapped
+from rag_titan.evaluation.preparation.responses import (
+    OUTPUTS,
+    Record,
+    Responses,
+    is_answered,
+    is_unmapped,
+    take_unmeasured,
+)
 from rag_titan.evaluation.writing import PathLike, write
 
 Progress = Callable[[int], None]
@@ -26,6 +33,7 @@ Put = Callable[[list[str]], Iterator[Reply]]
 
 FILE = "queries.jsonl"
 _ASIDE = "the earlier run had more questions than this one and is kept beside it: {ids}."
+_NO_AMOUNT = "the app gave a {key} that is not finite or is below 0, which was left out: {{ids}}."
 _LINES = (".jsonl", ".ndjson")
 
 
@@ -83,6 +91,9 @@ def check_output(file: Path, golden: Any) -> None:
         raise SettingsError(f"output: must not be the golden file, got {file} as both. Choose another name.")
     if file.is_dir():
         raise SettingsError(f"output: must be a file, got the folder {file}. Choose another name.")
+    if file.parent.exists() and not file.parent.is_dir():
+        rule = f"must be a folder, or a file that ends with {' or '.join(_LINES)}"
+        raise SettingsError(f"output: {rule}, got the file {file.parent}. Choose another name.")
     if file.exists() and not journal_file(file).exists():
         rule = "must not take the place of records that another command wrote"
         raise SettingsError(f"output: {rule}, got {file}. Choose another name, or remove it.")
@@ -113,9 +124,9 @@ def collect_answers(
     limit         only the first questions
     progress      is called with the number of questions that are through, also before the first is asked
 
-    `latency_ms` is measured from call to return unless it is mapped; questions asked side by side may slow each other
-    down. Raises DatasetError for golden questions that cannot be asked, SettingsError for options, and for an output of
-    a run with other ones, unless all its questions failed: then they are asked again.
+    `latency_ms` is measured from call to return unless the app gives one; questions asked side by side may slow each
+    other down. Raises DatasetError for golden questions that cannot be asked, SettingsError for options, and for an
+    output of a run with other ones, unless all its questions failed: then they are asked again.
 
     >>> golden = [{"id": "g1", "question": "How many days of leave?", "required_facts": ["25"]}]
     >>> [record] = collect_answers(golden, lambda question: {"text": "25 days"}, map={"answer": "text"}).queries
@@ -195,16 +206,18 @@ class Collection:
         self.notices.add("these questions read otherwise than in the earlier run and were asked again: {ids}.", changed)
 
     def _take(self, record: Record, reply: Reply, journal: Journal | None) -> None:
-        outputs = self._outputs(reply)
+        outputs = self._outputs(reply, record["id"])
         self.outputs[record["id"]] = outputs
         self.asked += reply.asked
         if journal is not None and reply.asked:
             journal.add(Entry(record["id"], record["question"], outputs))
 
-    def _outputs(self, reply: Reply) -> Record:
+    def _outputs(self, reply: Reply, name: str) -> Record:
         if reply.error is not None:
             return {"error": clean_anything(reply.error, Place("error"))}
         outputs = self.outputs_of(reply.value)
+        for key in take_unmeasured(outputs):
+            self.notices.add(_NO_AMOUNT.format(key=key), [name])
         return {"latency_ms": reply.latency_ms, **outputs} if is_answered(outputs) else outputs
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError, nearest
-from rag_titan.evaluation.data.cleaning import clean_anything, cleaners_of
+from rag_titan.evaluation.data.cleaning import clean_anything, cleaners_of, numbers_of
 from rag_titan.evaluation.data.columns import Columns, SourcePath
 from rag_titan.evaluation.data.plain import Place, keys_of, plain, quoted, shown, without_surrogates
 from rag_titan.evaluation.data.records import GOLD, Query
@@ -18,9 +19,12 @@ ASKED = ("id", "question", "tags", "validated")
 OUTPUTS = tuple(key for key in Query.__struct_fields__ if key not in GOLD and key not in ASKED)
 """The keys of a query that a run fills, not the author of the question."""
 
-_TELEMETRY = ("error", "timestamp", *(key for key in OUTPUTS if key.endswith("_ms")))
-_RESULTS = tuple(key for key in OUTPUTS if key not in _TELEMETRY)
+AMOUNTS = tuple(key for key in OUTPUTS if key in numbers_of(Query) and key != "timestamp")
+"""The outputs that are times, costs and counts."""
 
+_TELEMETRY = ("error", "timestamp", *AMOUNTS)
+_RESULTS = tuple(key for key in OUTPUTS if key not in _TELEMETRY)
+_ABOUT_ANSWERS = ("abstained", "task_success")
 
 _NOWHERE, _UNNAMED = "leads nowhere, as", "; map them"
 
@@ -31,8 +35,27 @@ def is_unmapped(error: str) -> bool:
 
 
 def is_answered(record: Mapping[str, Any]) -> bool:
-    """True where something came back that can be scored, be it only a part of what was expected."""
-    return any(key in record for key in _RESULTS)
+    """True where something came back that can be scored, be it only a part of what was expected.
+
+    What an app says about its answer counts only where nothing is wrong with the rest.
+
+    >>> is_answered({"task_success": True}), is_answered({"task_success": True, "error": "answer must be text"})
+    (True, False)
+    """
+    return any(key in record and ("error" not in record or key not in _ABOUT_ANSWERS) for key in _RESULTS)
+
+
+def take_unmeasured(record: Record) -> list[str]:
+    """Take the amounts out of a record that are not finite or below 0, which nothing can be; their keys.
+
+    >>> record = {"answer": "25 days", "latency_ms": float("nan"), "total_tokens": -5, "cost_usd": 0}
+    >>> take_unmeasured(record), record
+    (['latency_ms', 'total_tokens'], {'answer': '25 days', 'cost_usd': 0})
+    """
+    wrong = [key for key in AMOUNTS if key in record and not 0 <= record[key] < math.inf]
+    for key in wrong:
+        del record[key]
+    return wrong
 
 
 @dataclass(frozen=True)
