@@ -94,8 +94,16 @@ def test_errors_come_first(run: Run, write: Write) -> None:
 
 def test_every_failed_gate_has_a_line(run: Run, write: Write) -> None:
     done = run("evaluate", "--input", write(dataset(MISSED)))
-    assert "Gate failed: retrieval.recall_at_k is 0.000, must be at least 0.700" in done.lines
+    said = "retrieval.recall_at_k is 0.000, must be at least 0.700"
+    assert f"Gate missed (no failure without --fail-on-gate): {said}" in done.lines
     assert done.code == 0
+    assert not [line for line in done.lines if line.startswith("Gate failed")]
+    done = run("evaluate", "--input", "data.json", "--fail-on-gate")
+    assert (f"Gate failed: {said}" in done.lines, done.code) == (True, 1)
+    write("[gates.retrieval]\nmrr_at_k = 0.5\n", "rag-titan.toml")  # which fails the run by itself, the others do not
+    done = run("evaluate", "--input", "data.json")
+    assert f"Gate missed (no failure without --fail-on-gate): {said}" in done.lines
+    assert "Gate failed: retrieval.mrr_at_k is 0.000, must be at least 0.500" in done.lines
 
 
 def test_warnings_are_counted_and_the_first_are_shown(run: Run, write: Write) -> None:
@@ -257,6 +265,13 @@ def test_an_option_that_breaks_its_rule_is_one_sentence_and_code_2(
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.parametrize("rate", ["nan", "2", "-0.1", "inf"])
+def test_a_rate_that_would_switch_its_rule_off_is_refused(run: Run, write: Write, rate: str) -> None:
+    done = run("evaluate", "--input", write(dataset()), "--max-error-rate", rate)
+    said = f"--max-error-rate: must be a number from 0 to 1, got {float(rate)}."
+    assert (done.code, done.out, done.err) == (2, "", f"rag-titan: {said}\n")
+
+
 @pytest.mark.parametrize("arguments", [["--format", "xml"], ["--max-error-rate", "2"], ["--inptu", "x"], []])
 def test_what_the_parser_refuses_is_code_2(run: Run, arguments: list[str]) -> None:
     done = run("evaluate", *arguments)
@@ -407,7 +422,8 @@ def test_documents_may_be_a_folder_of_texts_as_for_build(run: Run, write: Write)
     write("x", "texts/logo.png")
     done = run("evaluate", "--input", "data.json", "--documents", "texts", "--output", "folder.json")
     assert done.code == 0
-    assert done.err.startswith("rag-titan: note: these files of the folder were not read: logo.png")
+    said = "files of the folder that are no documents by their names were left out: logo.png."
+    assert done.err.startswith(f"rag-titan: note: {said}")
     write({"hr/leave.md": "Leave is 25 days."}, "documents.json")
     assert run("evaluate", "--input", "data.json", "--documents", "documents.json", "--output", "file.json").code == 0
     one, other = (json.loads(Path(name).read_text()) for name in ("folder.json", "file.json"))

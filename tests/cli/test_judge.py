@@ -107,6 +107,7 @@ def test_nothing_to_judge(run: Run, write: Write) -> None:
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--output", "data.json"), "--output: must not be an input"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--output", "o.jsonl"), "output: must be a .json file"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--max-cost", "1"), "must come with prices"),
+        ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--max-error-rate", "nan"), "must be a number from 0 to 1"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--price", "cheap"), "--price: must be two numbers"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--retries", "0"), "must be reachable, got no connection"),
     ],

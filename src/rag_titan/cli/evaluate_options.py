@@ -35,7 +35,7 @@ Documents = Annotated[
         metavar="FILE|FOLDER",
         readable=False,
         rich_help_panel=DATA,
-        help="The source documents: a file of a dataset, or a folder of text files.",
+        help="The source documents: a file of a dataset, a document, or a folder of them.",
     ),
 ]
 SkipBad = Annotated[
@@ -157,9 +157,7 @@ Require = Annotated[
 ]
 MaxErrors = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE", min=0, max=1, rich_help_panel=FAIL, help="If more of the questions ended in an error."
-    ),
+    typer.Option(metavar="SHARE", rich_help_panel=FAIL, help="If more of the questions ended in an error."),
 ]
 Processes = Annotated[
     int | None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from rag_titan.cli import judge_options as options
+from rag_titan.cli.config import share
 from rag_titan.cli.judge_agreement import agreement
 from rag_titan.cli.judge_counterfactual import counterfactual
 from rag_titan.cli.terminal import complain, counted, escaped, progress, say
@@ -54,6 +55,7 @@ def judge(
     if context.invoked_subcommand is not None:
         return
     given = dict(context.params)
+    share("--max-error-rate", max_error_rate)
     source, target, kept = options.checked(input, output, cache, summary, model, base_url)
     with options.judge_of(given, kept) as asking:
         if dry_run:

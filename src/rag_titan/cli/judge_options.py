@@ -75,9 +75,7 @@ Retries = Annotated[int, _option(panel=RUNNING, metavar="N", min=0, text="Furthe
 Repeat = Annotated[int, _option(panel=RUNNING, metavar="N", min=1, text="Ask all so often, and show the spread.")]
 Cache = Annotated[Path | None, _option(panel=RUNNING, metavar="FILE", text=_CACHE, readable=False)]
 RetryErrors = Annotated[bool, _option("--retry-errors", panel=RUNNING, text="Ask again what was no verdict.")]
-MaxErrorRate = Annotated[
-    float, _option(panel=RUNNING, metavar="SHARE", min=0, max=1, text="Exit code 1 if more verdicts failed.")
-]
+MaxErrorRate = Annotated[float, _option(panel=RUNNING, metavar="SHARE", text="Exit code 1 if more verdicts failed.")]
 
 MaxCalls = Annotated[int | None, _option(panel=SPENDING, metavar="N", min=0, text="The most calls.")]
 MaxTokens = Annotated[int | None, _option(panel=SPENDING, metavar="N", min=0, text="The most tokens of all calls.")]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag_titan.cli.config import LARGEST, Config, short, tolerance
+from rag_titan.cli.config import LARGEST, Config, share, short, tolerance
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def merged(
         changes["by"] = _names("--by", by)
     if "tolerance" in changes:
         changes["tolerance"] = tolerance("--tolerance", changes["tolerance"])
+    if "max_error_rate" in changes:
+        changes["max_error_rate"] = share("--max-error-rate", changes["max_error_rate"])
     return replace(config, **changes, required=(*config.required, *require))
 
 
