@@ -14,7 +14,7 @@ from rag_titan.evaluation import ReportManager
 from rag_titan.evaluation.reports.cells import cell, line, shown, table
 from rag_titan.evaluation.reports.evidence import failed_count, fix_first, place_text
 from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
-from rag_titan.evaluation.reports.findings import change_lines, gate_lines, verdict_text
+from rag_titan.evaluation.reports.findings import change_lines, gate_lines, gate_verdict, gates_text, verdict_text
 from rag_titan.evaluation.reports.first_run import is_missing, refusal_text
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
@@ -159,17 +159,15 @@ def _changes(comparison: Report | None) -> list[str]:
 
 def _gates(report: Report) -> list[str]:
     gates = report["scorecard"]["gates"]
-    verdicts = [gate.get("verdict") or gate["status"] for gate in gates]
-    names = {"pass": "passed", "fail": "failed", "undecided": "undecided", "unmeasured": "not measured"}
-    counts = ", ".join(f"{verdicts.count(key)} {word}" for key, word in names.items() if key in verdicts)
-    if not counts:
+    if not gates:
         return []
+    names = {"fail": "failed", "undecided": "undecided"}
     told = [
-        f"- {names[verdict]}: {line('; '.join(gate_lines(gate, report)), 400)}"
-        for gate, verdict in sorted(zip(gates, verdicts, strict=True), key=lambda one: one[1] != "fail")
-        if verdict in ("fail", "undecided")
+        f"- {names[gate_verdict(gate)]}: {line('; '.join(gate_lines(gate, report)), 400)}"
+        for gate in sorted(gates, key=lambda gate: gate_verdict(gate) != "fail")
+        if gate_verdict(gate) in names
     ]
-    return ["### Quality gates", "", f"{counts[0].upper()}{counts[1:]}.", *([""] if told else []), *told[:ROWS_SHOWN]]
+    return ["### Quality gates", "", f"{gates_text(gates)}.", *([""] if told else []), *told[:ROWS_SHOWN]]
 
 
 def _questions(report: Report) -> list[str]:

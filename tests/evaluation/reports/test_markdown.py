@@ -11,8 +11,10 @@ from markdown_it import MarkdownIt
 from rag_titan.evaluation.catalogue import CATALOGUE
 from rag_titan.evaluation.reports.compare import compare
 from rag_titan.evaluation.reports.figures import share_text
+from rag_titan.evaluation.reports.html import html
 from rag_titan.evaluation.reports.markdown import QUESTIONS_SHOWN, markdown
 from rag_titan.evaluation.reports.stage_tables import missing_texts
+from rag_titan.integrations import github
 
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
@@ -223,8 +225,21 @@ def test_without_a_logged_context_nothing_was_in_the_prompt(stages: list[str], s
 def test_a_gate_whose_interval_holds_the_limit_is_said_to_be_undecided() -> None:
     gate = {"stage": "retrieval", "metric": "recall_at_k", "minimum": 0.8, "value": 0.7, "status": "fail"}
     text = markdown({"scorecard": {"gates": [{**gate, "verdict": "undecided"}, {**gate, "verdict": "fail"}]}})
-    assert "**2 failed**, 0 passed, 0 not measured. 1 undecided: the interval of the value holds the limit." in text
+    said = "1 failed, 1 undecided (by the value 1 failed), 0 passed. A gate is undecided where its 95 % interval holds"
+    assert said in text
     assert text.count("FAIL, undecided") == 1
+
+
+def test_gates_are_counted_alike_in_every_report() -> None:
+    known = {"stage": "retrieval", "metric": "recall_at_k", "minimum": 0.7, "value": 0.811}
+    statuses = [("pass", "undecided"), ("pass", "pass"), ("fail", "fail"), ("unmeasured", "unmeasured")]
+    gates = [{**known, "status": status, "verdict": verdict} for status, verdict in statuses]
+    gates.append({**known, "status": "pass"})  # an older report knows no verdicts
+    counts = {"questions": 0, "errors": 0}
+    overall = {"score": None, "rating": None, "status": "Evaluated", "coverage": 0.0}
+    report = {"scorecard": {"gates": gates, "overall": overall}, "diagnosis": {"counts": counts}, "queries": []}
+    for text in (markdown(report), html(report), github.summary(report)):
+        assert "1 failed, 1 undecided (by the value 1 passed), 2 passed, 1 not measured." in text
 
 
 def test_what_metrics_wait_for_is_named_once() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, by_place
@@ -15,6 +15,8 @@ Lines = tuple[str, ...]
 
 REAL, NOISE, UNTESTED = "real", "could be noise", "not tested"
 TITLES = {REAL: "Regression", NOISE: "Could be noise", UNTESTED: "Worse, not tested"}
+_UNDECIDED = "A gate is undecided where its 95 % interval holds the limit: more questions would decide it."
+_GATES = {"fail": "failed", "undecided": "undecided", "pass": "passed", "unmeasured": "not measured"}
 _ITEMS = {"query": "question"}  # what a report calls the items of a metric; others by their own name
 
 
@@ -106,6 +108,37 @@ def gate_lines(gate: Entry, report: Mapping[str, Any]) -> Lines:
         return (said,)
     interval = f"95% interval {value_text(None, key, ends[0])} to {value_text(None, key, ends[1])}"
     return said, "; ".join(filter(None, (interval, _measured_on(gate, report))))
+
+
+def gate_verdict(gate: Entry) -> str:
+    """What a gate came to: fail, pass, unmeasured, or undecided, where its interval holds the limit.
+
+    >>> gate_verdict({"status": "pass", "verdict": "undecided"}), gate_verdict({"status": "pass"})
+    ('undecided', 'pass')
+    """
+    return str(gate.get("verdict") or gate["status"])
+
+
+def gates_text(gates: Sequence[Entry]) -> str:
+    """How many gates came to what; each is counted once, and of the undecided ones it is said how they look.
+
+    >>> print(gates_text([{"status": "pass", "verdict": "undecided"}, {"status": "fail", "verdict": "fail"}]))
+    1 failed, 1 undecided (by the value 1 passed), 0 passed
+    """
+    said = []
+    for verdict, words in _GATES.items():
+        found = [str(gate["status"]) for gate in gates if gate_verdict(gate) == verdict]
+        looks = [f"{found.count(status):,} {_GATES[status]}" for status in _GATES if status in found]
+        beside = f" (by the value {' and '.join(looks)})" if verdict == "undecided" else ""
+        if found or verdict in ("fail", "pass"):
+            said.append(f"{len(found):,} {words}{beside}")
+    return ", ".join(said)
+
+
+def gates_verdict(gates: Sequence[Entry]) -> str:
+    """The same as sentences, with what an undecided gate is where there is one."""
+    undecided = any(gate_verdict(gate) == "undecided" for gate in gates)
+    return f"{gates_text(gates)}." + (f" {_UNDECIDED}" if undecided else "")
 
 
 def _measured_on(gate: Entry, report: Mapping[str, Any]) -> str:

@@ -70,6 +70,7 @@ def _said(sections: Sections) -> dict[str, Any]:
         "head": sections.head(),
         "scorecard": sections.scorecard(),
         "gates": sections.gates(),
+        "gates_text": sections.gates_text(),
         "funnel": sections.funnel(),
         "judged": html_judged.judged(sections),
         "causes": sections.causes(),

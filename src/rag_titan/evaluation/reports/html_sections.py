@@ -33,6 +33,7 @@ from rag_titan.evaluation.reports.figures import (
     title_text,
     value_text,
 )
+from rag_titan.evaluation.reports.findings import gate_verdict, gates_verdict
 from rag_titan.evaluation.reports.pairing import rows_by_id
 from rag_titan.evaluation.reports.priorities import priorities
 from rag_titan.evaluation.scoring.policy import default_weight
@@ -199,7 +200,7 @@ class Sections:
         found = []
         for gate in self.card.get("gates") or []:
             stage, key = str(gate["stage"]), str(gate["metric"])
-            verdict = str(gate.get("verdict") or gate["status"])
+            verdict = gate_verdict(gate)
             needed = gate.get("needed")
             found.append({
                 "stage": label_of(stage),
@@ -213,6 +214,10 @@ class Sections:
                 "needed": f"about {count_text(needed, 'question')}" if isinstance(needed, int) else "",
             })  # fmt: skip
         return sorted(found, key=lambda gate: (gate["status"] != "fail", order.index(gate["verdict"])))
+
+    def gates_text(self) -> str:
+        """How many gates came to what."""
+        return gates_verdict(self.card.get("gates") or [])
 
     def funnel(self) -> View | None:
         """Where the evidence was lost, as a figure and as a table."""

@@ -32,6 +32,7 @@ from rag_titan.evaluation.reports.figures import (
     title_text,
     value_text,
 )
+from rag_titan.evaluation.reports.findings import gate_verdict, gates_verdict
 from rag_titan.evaluation.reports.priorities import priorities
 
 Report = Mapping[str, Any]
@@ -146,10 +147,6 @@ class View:
         gates = self.card.get("gates")
         if not gates:
             return []
-        counts = {status: sum(gate["status"] == status for gate in gates) for status in ("fail", "pass", "unmeasured")}
-        undecided = sum(gate.get("verdict") == "undecided" for gate in gates)
-        verdict = f"**{counts['fail']} failed**, {counts['pass']} passed, {counts['unmeasured']} not measured."
-        verdict += f" {undecided} undecided: the interval of the value holds the limit." if undecided else ""
         cells = [
             [
                 label_of(gate["stage"]),
@@ -157,12 +154,12 @@ class View:
                 limit_text(self.places.get((gate["stage"], gate["metric"])), gate),
                 self.value(gate["stage"], gate["metric"], gate["value"]),
                 _GATE_WORDS.get(gate["status"], "not measured")
-                + (", undecided" if gate.get("verdict") == "undecided" else ""),
+                + (", undecided" if gate_verdict(gate) == "undecided" else ""),
             ]
             for gate in sorted(gates, key=lambda gate: gate["status"] != "fail")
         ]
         header = ["Stage", "Metric", "Must be", "Is", "Gate"]
-        return ["## Quality gates", "", verdict, "", *table(header, cells, right=(3,))]
+        return ["## Quality gates", "", gates_verdict(gates), "", *table(header, cells, right=(3,))]
 
     def funnel(self) -> list[str]:
         said, steps, counts = evidence_line(self.report), funnel_steps(self.report), counts_of(self.report)
