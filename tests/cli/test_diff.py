@@ -53,7 +53,11 @@ def two(run: Run) -> None:
 def test_few_questions_are_not_sure_and_fail_only_without_the_rule(run: Run) -> None:
     done = run("diff", "a.json", "b.json")
     assert done.code == 0
-    assert "No metric worse, 9 that could be noise; " in done.out
+    head = next(line for line in done.lines if line.startswith("No metric worse"))
+    assert head.startswith("No metric worse for sure, but 9 look worse, which could be noise; ")
+    assert head.endswith("; 1 question newly failed")
+    assert head in run("diff", "a.json", "b.json", "--format", "markdown").out
+    assert "No metric worse, 9 that could be noise; " in run("diff", "b.json", "a.json").out  # which all look better
     closing = next(line for line in done.lines if line.startswith("9 metrics moved by what could be noise: retrieval."))
     assert closing.startswith("9 metrics moved by what could be noise: retrieval.recall_at_k (-0.100, about ")
     assert closing.endswith(" and 1 more (--all shows each)")

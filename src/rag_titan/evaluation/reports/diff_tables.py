@@ -59,16 +59,25 @@ def markdown_of(found: Mapping[str, Any], *, everything: bool = False, rows: Row
 
 
 def summary_text(found: Mapping[str, Any]) -> str:
-    """How many metrics came to what, in a sentence.
+    """How many metrics came to what, in a sentence. Where none is worse for sure, those that look worse stand first.
 
     >>> summary_text({"metrics": [{"verdict": "worse"}, {"verdict": "same"}], "tolerance": 0.02})
     '1 metric worse; 1 the same (within 0.02)'
+    >>> noise = {"verdict": "not sure", "list": "regressions"}
+    >>> summary_text({"metrics": [noise], "tolerance": 0.02})
+    'No metric worse for sure, but 1 looks worse, which could be noise; 0 the same (within 0.02)'
     """
     verdicts = [entry["verdict"] for entry in found["metrics"]]
     counts = {verdict: verdicts.count(verdict) for verdict in HEADINGS}
+    looks = sum(entry["verdict"] == UNSURE and entry.get("list") == "regressions" for entry in found["metrics"])
     said = [count_text(counts[WORSE], "metric") + " worse"] if counts[WORSE] else ["No metric worse"]
+    if looks and not counts[WORSE]:
+        said = [f"No metric worse for sure, but {looks:,} look{'s' * (looks == 1)} worse, which could be noise"]
+        counts[UNSURE] -= looks
     said += [f"{counts[v]:,} {_SAID.get(v, v)}" for v in HEADINGS if counts[v] and v not in (WORSE, SAME)]
-    return f"{', '.join(said)}; {counts[SAME]:,} the same (within {found['tolerance']:g})"
+    newly = len((found.get("questions_changed") or {}).get("newly_failed", ()))
+    failed = f"; {count_text(newly, 'question')} newly failed" if newly else ""
+    return f"{', '.join(said)}; {counts[SAME]:,} the same (within {found['tolerance']:g}){failed}"
 
 
 def grouped(found: Mapping[str, Any], *, everything: bool) -> Iterator[tuple[str, list[Entry]]]:
