@@ -15,6 +15,7 @@ from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 _ORDER = (REAL, UNTESTED, NOISE)
 NOISE_SHOWN = 3
+GATE_MISSED = "Gate missed (no failure without --fail-on-gate): "
 
 
 class Wording:
@@ -116,8 +117,10 @@ class Wording:
         return f"{len(worse)} metrics worse" + (f" ({counts})" if counts else "")
 
     def _gates(self) -> Iterator[str]:
+        failing = {entry["name"] for entry in self.outcome.failing if entry["rule"] == "gate"}
         for gate in self.outcome.failed_gates:
-            yield from _indented(gate_lines(gate, self.outcome.report), "Gate failed: ")
+            fails = f"{gate['stage']}.{gate['metric']}" in failing
+            yield from _indented(gate_lines(gate, self.outcome.report), "Gate failed: " if fails else GATE_MISSED)
         if self.outcome.rules.significant:
             for gate in self.outcome.undecided_gates:
                 yield from _indented(gate_lines(gate, self.outcome.report), "Gate undecided: ")
