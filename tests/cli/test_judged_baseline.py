@@ -27,7 +27,7 @@ def test_another_judge_is_no_regression(run: Run, write: Write, tmp_path: Path, 
     assert done.code == code
     reason = "it stands on the verdicts of m@2, and in the baseline on those of m@1"
     assert (reason in (tmp_path / "now-report.md").read_text()) == (code == 0)
-    assert ("Regression: judge.faithfulness" in done.out) == (code == 1)
+    assert ("judge.faithfulness 1.000 -> 0.000" in done.out) == (code == 1)
     assert (reason in done.out) == (code == 0)
 
 
