@@ -171,6 +171,27 @@ def test_the_funnel_says_how_many_came_and_how_many_were_lost() -> None:
     ]
 
 
+def test_a_question_that_ended_in_an_error_is_followed_as_far_as_it_came() -> None:
+    """One is found and answered; one is not found and then ends in an error: its evidence is kept nowhere, and the
+    request is where it was lost."""
+    found, missed = {"retrieved_ids": ["parking"]}, {"retrieved_ids": ["badges"], "error": "timed out"}
+    report = VerdictTally.of(verdicts_of([{**QUOTE, **RIGHT, **found}, {**QUOTE, **missed}])).report()
+    assert report["funnel"] == [
+        {"stage": "chunking", "lost": 0, "kept": 2},
+        {"stage": "retrieval", "lost": 0, "kept": 1},
+        {"stage": "generation", "lost": 0, "kept": 1},
+        {"stage": "end_to_end", "lost": 1, "kept": None},
+    ]
+
+
+def test_questions_without_an_answer_in_the_documents_are_judged_by_their_answer_alone() -> None:
+    refused = {"answerable": False, "answer": "I do not know.", "abstained": True}
+    answered = {"answerable": False, "answer": "It is 27 days.", "abstained": False}
+    tally = VerdictTally.of(verdicts_of([{**QUOTE, **RIGHT, "retrieved_ids": ["parking"]}, refused, answered])).report()
+    assert tally["funnel"][-1] == {"stage": "generation", "lost": 1, "kept": 2}
+    assert tally["counts"]["unanswerable_answered"] == 1
+
+
 def test_nothing_at_all() -> None:
     report = VerdictTally.of(verdicts_of([])).report()
     assert (report["funnel"], report["counts"]["questions"], report["examples"]) == ([], 0, {})

@@ -50,14 +50,19 @@ class Verdicts:
         return self.answers.correct
 
     @cached_property
+    def answer_decides(self) -> NDArray[np.bool_]:
+        """(n,) True where the answer alone can be wrong: its evidence came through, or the documents have none."""
+        unanswerable = self.funnel.table.flags("answerable") == 0
+        return np.asarray((self.funnel.arrived == 1) | unanswerable, dtype=bool)
+
+    @cached_property
     def lost_at(self) -> NDArray[np.int64]:
         """(n,) place in PLACES, -1 where nothing was lost or nobody can say where.
 
         Without an answer because of an error: the request. Evidence that came through and a wrong answer, or a wrong
         answer to what the documents cannot answer: the answer.
         """
-        unanswerable = self.funnel.table.flags("answerable") == 0
-        wrong_answer = (self.correct == 0) & ((self.funnel.arrived == 1) | unanswerable)
+        wrong_answer = (self.correct == 0) & self.answer_decides
         lost = np.where(self.funnel.lost_step >= 0, self.funnel.lost_step, np.where(wrong_answer, _ANSWER, -1))
         return np.where(self.answers.broken, _REQUEST, lost)
 
@@ -121,7 +126,7 @@ class VerdictTally:
     """Counts over verdicts that merge.
 
     steps      {stage: [questions that came to the step with their evidence known, kept, lost there]}
-    counts     {"right", "wrong", "unjudged", "failed", "with_evidence", ...: number}
+    counts     {"right", "wrong", "unjudged", "failed", ...: number}; see `report`
     scenarios  {"A".."D": number}
     examples   {stage: up to 100 ids of failed questions, the smallest}
     """
@@ -144,6 +149,7 @@ class VerdictTally:
             unjudged=int(np.isnan(correct).sum()),
             failed=int(verdicts.failed.sum()),
             known=int(funnel.known.sum()),
+            unanswerable_answered=int(((verdicts.lost_at == _ANSWER) & (funnel.arrived != 1)).sum()),
             lost=int(((verdicts.lost_at >= 0) & (verdicts.lost_at < len(STEPS))).sum()),
             errors=int(verdicts.answers.broken.sum()),
         )
@@ -151,20 +157,19 @@ class VerdictTally:
         return tally
 
     def _count_steps(self, verdicts: Verdicts) -> None:
-        lost_at, kept, ids = verdicts.lost_at, verdicts.funnel.kept, verdicts.funnel.table.ids
-        judged_after = verdicts.funnel.arrived == 1
+        """A step is followed by what it was given, also where an error ended the question later."""
+        lost_at, lost_step, ids = verdicts.lost_at, verdicts.funnel.lost_step, verdicts.funnel.table.ids
         for place, name in enumerate(PLACES):
             here = lost_at == place
-            lost = int(here.sum())
+            self.steps[name, "lost"] += int(here.sum())
             if place < len(STEPS):
-                reached = ~np.isnan(kept[:, place]) & ((lost_at < 0) | (lost_at >= place))
-                self.steps[name, "kept"] += int((reached & ~here).sum())
-                self.steps[name, "seen"] += int((~np.isnan(kept[:, place])).sum())
+                seen = ~np.isnan(verdicts.funnel.kept[:, place])
+                self.steps[name, "kept"] += int((seen & ((lost_step < 0) | (lost_step > place))).sum())
+                self.steps[name, "seen"] += int(seen.sum())
             elif place == _ANSWER:
-                judged = judged_after & ~np.isnan(verdicts.correct)
-                self.steps[name, "kept"] += int((judged & ~here).sum())
+                judged = verdicts.answer_decides & ~np.isnan(verdicts.correct)
+                self.steps[name, "kept"] += int((judged & (verdicts.correct == 1)).sum())
                 self.steps[name, "seen"] += int(judged.sum())
-            self.steps[name, "lost"] += lost
             failures = np.flatnonzero(here & verdicts.failed).tolist()
             if failures:
                 self.examples[name] = nsmallest(EXAMPLES, [ids[i] for i in failures])
@@ -190,7 +195,9 @@ class VerdictTally:
             for name in PLACES
             if self.steps[name, "seen"] or self.steps[name, "lost"]
         ]
-        names = ("questions", "known", "lost", "right", "wrong", "unjudged", "failed", "errors")
+        names = (
+            "questions", "known", "lost", "right", "wrong", "unjudged", "failed", "errors", "unanswerable_answered",
+        )  # fmt: skip
         return {
             "funnel": funnel,
             "counts": {name: self.counts[name] for name in names},

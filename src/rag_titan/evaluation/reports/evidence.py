@@ -51,15 +51,19 @@ def funnel_steps(report: Report) -> list[Mapping[str, Any]]:
     return [step for step in funnel or [] if isinstance(step.get("lost"), int)]
 
 
-def loss_words(steps: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """{stage: what happened to the questions that were lost there} for the steps of a funnel.
+def loss_words(steps: Sequence[Mapping[str, Any]], counts: Mapping[str, int]) -> dict[str, str]:
+    """{stage: what happened to the questions that were lost there} for the steps and the counts of a diagnosis.
 
-    >>> loss_words([{"stage": "generation", "lost": 1}])  # no context was logged
+    >>> loss_words([{"stage": "generation", "lost": 1}], {})  # no context was logged
     {'generation': 'evidence at hand, answered wrong'}
+    >>> loss_words([{"stage": "generation", "lost": 5}], {"unanswerable_answered": 3})
+    {'generation': 'evidence at hand, answered wrong; 3 should have been refused'}
     """
     words = {str(step["stage"]): _LOSSES.get(step["stage"], "") for step in steps}
     if Stage.GENERATION in words and Stage.AUGMENTATION not in words:
         words[Stage.GENERATION] = "evidence at hand, answered wrong"
+    if Stage.GENERATION in words and (refusable := counts.get("unanswerable_answered")):
+        words[Stage.GENERATION] += f"; {refusable:,} should have been refused"
     return words
 
 

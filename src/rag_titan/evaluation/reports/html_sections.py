@@ -224,7 +224,7 @@ class Sections:
         steps, counts = funnel_steps(self.report), counts_of(self.report)
         if not steps:
             return None
-        words, labels = loss_words(steps), {str(step["stage"]): label_of(str(step["stage"])) for step in steps}
+        words, labels = loss_words(steps, counts), {str(step["stage"]): label_of(str(step["stage"])) for step in steps}
         scenarios = mapping(mapping(self.report.get("diagnosis")).get("scenarios"))
         return {
             "figure": figures.funnel(steps, labels, counts.get("known") or 0),

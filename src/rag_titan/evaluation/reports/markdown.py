@@ -170,7 +170,7 @@ class View:
         if counts.get("questions"):
             answers = ", ".join(f"{counts.get(name, 0)} {name}" for name in ("right", "wrong", "unjudged"))
             lines.append(f"Answers to {count_text(counts['questions'], 'question')}: {answers}.")
-        losses = loss_words(steps)
+        losses = loss_words(steps, counts)
         names = [": ".join(filter(None, (place_text(str(s["stage"])), losses[s["stage"]]))) for s in steps]
         cells = [[name, step["lost"], step["kept"]] for name, step in zip(names, steps, strict=True)]
         return [*lines, "", *table(["Lost at", "Lost here", "Kept"], cells, right=(1, 2))]
