@@ -14,6 +14,9 @@ The text of each is one sentence, "where: what must hold, got what. What to do."
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
+
+HIDDEN = ", got what --redact hides. Run it without --redact to see it."  # the end of a sentence about hidden data
 
 
 class RagTitanError(Exception):
@@ -23,19 +26,29 @@ class RagTitanError(Exception):
 class DatasetError(RagTitanError, ValueError):
     """The data break a rule.
 
-    `.where` is the place, such as "queries[3].relevance" or "line 12: retrieved_ids"; `.rule` the rest of the text.
+    `.where` is the place, such as "queries[3].relevance" or "line 12: retrieved_ids"; `.rule` the rest of the text;
+    `.redacted` the sentence where nothing of the data may come out: neither a value nor a key that the format does not
+    have. Who raises the error and passes none is taken to quote the data.
 
     >>> print(DatasetError("queries[3].id", "must be text or a whole number, got a list."))
     queries[3].id: must be text or a whole number, got a list.
+    >>> print(DatasetError("queries[3].id", "must be text or a whole number, got a list.").redacted)
+    the data: must be as their format says, got what --redact hides. Run it without --redact to see it.
     """
 
-    def __init__(self, where: str, rule: str) -> None:
+    def __init__(self, where: str, rule: str, redacted: str | None = None) -> None:
         self.where = where
         self.rule = rule
+        self.redacted = redacted or f"the data: must be as their format says{HIDDEN}"
         super().__init__(f"{where}: {rule}")
 
-    def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str]]:
-        return type(self), (self.where, self.rule)
+    @classmethod
+    def without_data(cls, where: str, rule: str) -> Self:
+        """An error that names files, numbers and keys of the format alone, and so may be told everywhere."""
+        return cls(where, rule, f"{where}: {rule}")
+
+    def __reduce__(self) -> tuple[type[DatasetError], tuple[str, str, str]]:
+        return type(self), (self.where, self.rule, self.redacted)
 
 
 class NothingMatchedError(DatasetError):

@@ -79,7 +79,7 @@ class _Data:
     processes: int | None
 
     def scored(self, evaluator: RAGEvaluator, per_query: str | None) -> Report:
-        with _as_file(self.documents) as texts, _untold(evaluator.redact), progress() as counter:
+        with _untold(evaluator.redact), _as_file(self.documents) as texts, progress() as counter:
             return evaluator.evaluate_path(
                 self.input, chunks=self.chunks, documents=texts, columns=_about(self.input, self.columns),
                 per_query=per_query, skip_bad_records=self.skip_bad_records, progress=counter, processes=self.processes,
@@ -88,16 +88,14 @@ class _Data:
 
 @contextmanager
 def _untold(redact: bool) -> Iterator[None]:
-    """Where no text of the data may come out, what an error got from them is left out of its sentence, too."""
+    """Where no text of the data may come out, an error says no more than its place and the rule."""
     try:
         yield
     except DatasetError as error:
-        rule, got, came = error.rule.partition(", got ")
-        if not redact or '"' not in came:
+        if not redact:
             raise
-        kind = came.partition('"')[0].strip()
-        hidden = f"{rule}{got}{kind or 'a value'} that --redact hides. Run it without --redact to see it."
-        raise DatasetError(error.where, hidden) from None
+        place, _, rule = error.redacted.partition(": ")
+        raise DatasetError(place, rule) from None
 
 
 @contextmanager

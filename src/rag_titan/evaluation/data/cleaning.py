@@ -74,7 +74,7 @@ def unknown_key(key: Any, near: str) -> Private:
 def clean_fields(record: type[Struct], value: Any, place: Place) -> dict[str, Any]:
     """{key: clean value} of the known keys that are given; None, and NaN where no number belongs, is not given."""
     if not isinstance(value, dict):
-        raise place.error(f"must be an object, got {shown(value)}.")
+        raise place.error("must be an object", f", got {shown(value)}.")
     cleaners = cleaners_of(record)
     kept = {}
     for key, item in value.items():
@@ -83,7 +83,7 @@ def clean_fields(record: type[Struct], value: Any, place: Place) -> dict[str, An
     for name in _required_of(record):
         if name not in kept:
             got = "got null" if name in value else f'the object has {keys_of(value)}. Add "{name}"'
-            raise place.field(name).error(f"must be given; {got}.")
+            raise place.field(name).error("must be given", f"; {got}.")
     return kept
 
 
@@ -92,7 +92,8 @@ def build(record: type[Struct], kept: dict[str, Any], place: Place) -> Any:
     try:
         return record(**kept)
     except ValueError as rule:
-        raise place.error(f"{rule}.") from None
+        must, got, came = str(rule).partition(", got ")
+        raise place.error(must, f"{got}{came}.") from None
 
 
 def _empty_cell(value: Any, record: type[Struct], key: str) -> bool:
@@ -151,7 +152,7 @@ def _text(value: Any, place: Place) -> str:
         value = plain(value)
         if not isinstance(value, str):
             write = f" Write {quoted(str(value))}." if type(value) in (int, float) else ""
-            raise place.error(f"must be text, got {shown(value)}.{write}")
+            raise place.error("must be text", f", got {shown(value)}.{write}")
     return value if value.isascii() else _encodable(value, place)
 
 
@@ -181,13 +182,13 @@ def clean_id(value: Any, place: Place) -> str:
     if value == "":
         raise place.error("must be an id (text or whole number), got an empty text. Remove it, or write the id.")
     end = " Remove it." if value is None else " Write it as text." if kind in (int, float) else ""
-    raise place.error(f"must be an id (text or whole number), got {shown(value)}.{end}")
+    raise place.error("must be an id (text or whole number)", f", got {shown(value)}.{end}")
 
 
 def _one_of(words: tuple[str, ...]) -> Clean:
     def clean(value: Any, place: Place) -> str:
         if value not in words:
-            raise place.error(f"must be one of {', '.join(words)}, got {shown(plain(value))}.")
+            raise place.error(f"must be one of {', '.join(words)}", f", got {shown(plain(value))}.")
         return str(value)
 
     return clean
@@ -197,7 +198,7 @@ def _as_float(value: Any, place: Place, rule: str = "a number") -> float:
     value = plain(value)
     if type(value) not in (int, float):
         write = f" Write {value} without quotes." if isinstance(value, str) and _reads_as_number(value) else ""
-        raise place.error(f"must be {rule}, got {shown(value)}.{write}")
+        raise place.error(f"must be {rule}", f", got {shown(value)}.{write}")
     try:
         return float(value)
     except OverflowError:
@@ -214,7 +215,7 @@ def _reads_as_number(text: str) -> bool:
 def _grade(value: Any, place: Place) -> float:
     grade = _as_float(value, place)
     if not math.isfinite(grade):
-        raise place.error(f"must be a finite number, got {shown(grade)}. Write the grade, or leave the id out.")
+        raise place.error("must be a finite number", f", got {shown(grade)}. Write the grade, or leave the id out.")
     return grade
 
 
@@ -227,7 +228,7 @@ def _number_from(least: float | None) -> Clean:
     def clean(value: Any, place: Place) -> float:
         number = _as_float(value, place)
         if least is not None and not least <= number < math.inf:
-            raise place.error(f"must be a number from {least:g}, got {shown(value)}.")
+            raise place.error(f"must be a number from {least:g}", f", got {shown(value)}.")
         return number
 
     return clean
@@ -239,7 +240,7 @@ def _whole_from(least: float | None) -> Clean:
     def clean(value: Any, place: Place) -> int:
         number = _as_float(value, place, rule)
         if not number.is_integer() or abs(number) > EXACT or (least is not None and number < least):
-            raise place.error(f"must be {rule}, got {shown(value)}.")
+            raise place.error(f"must be {rule}", f", got {shown(value)}.")
         return int(number)
 
     return clean
@@ -254,7 +255,7 @@ def _slice_of_whole(value: int, place: Place) -> int:
 def _flag(value: Any, place: Place) -> bool:
     value = plain(value)
     if type(value) is not bool:
-        raise place.error(f"must be true or false, got {shown(value)}.")
+        raise place.error("must be true or false", f", got {shown(value)}.")
     return value
 
 
@@ -280,7 +281,7 @@ def _as_list(value: Any, place: Place) -> list[Any]:
     write = "; write [{...}]" if isinstance(value, dict) else ""
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         write = f"; write [{quoted(value) if isinstance(value, str) else shown(value).removeprefix('the number ')}]"
-    raise place.error(f"must be a list, got {shown(value)}{write}.")
+    raise place.error("must be a list", f", got {shown(value)}{write}.")
 
 
 def _list_of(annotation: Any) -> Clean:
@@ -304,7 +305,7 @@ def _tuple_of(items: list[Clean]) -> Clean:
     def clean(value: Any, place: Place) -> tuple[Any, ...]:
         value = _as_list(value, place)
         if len(value) != len(items):
-            raise place.error(f"must have {len(items)} elements, got {len(value)}.")
+            raise place.error(f"must have {len(items)} elements", f", got {len(value)}.")
         return tuple(item(v, place.item(i)) for i, (item, v) in enumerate(zip(items, value, strict=True)))
 
     return clean
@@ -314,7 +315,7 @@ def _mapping_of(item: Clean, ids: bool) -> Clean:
     def clean(value: Any, place: Place) -> dict[str, Any]:
         value = plain(value)
         if not isinstance(value, dict):
-            raise place.error(f"must be an object, got {shown(value)}.")
+            raise place.error("must be an object", f", got {shown(value)}.")
         if item is _grade and _all_plain(value):
             return dict(zip(value, map(float, value.values()), strict=True))
         kept: dict[str, Any] = {}
@@ -355,7 +356,7 @@ def _any_of(annotations: list[Any], optional: bool) -> Clean:
             return None
         chosen = only or by_kind.get(type(value))
         if chosen is None:
-            raise place.error(f"must be {words}, got {shown(value)}.")
+            raise place.error(f"must be {words}", f", got {shown(value)}.")
         return chosen(value, place)
 
     return clean

@@ -112,7 +112,7 @@ class _MappedDecoder(RecordDecoder[Query]):
         try:
             value = decode(raw)
         except _REFUSED:
-            return self._clean(from_json(utf8(bytes(raw), place.where), place), place)
+            return self._clean(from_json(utf8(bytes(raw), place.where, place.bare), place), place)
         if not isinstance(value, dict):
             return super()._clean(value, place)
         mapped = self.tally.mapped(value)
@@ -142,9 +142,10 @@ class _MappedDecoder(RecordDecoder[Query]):
             path = self._columns.paths.get("id")
             where = self._columns.renamed(f"{place.where}: id", place.where)
             advice = "Correct its path in the column mapping." if path else 'Map "id" to one of them.'
-            raise DatasetError(where, f"must be given; the record has {keys_of(source)}. {advice}")
+            said = f"must be given; the record has {keys_of(source)}. {advice}"
+            raise DatasetError(where, said, place.field("id").error("must be given", ".").redacted)
         cells = typed_cells(Query, mapped) if self._sheet else records_of(Query, [mapped])[0]
         try:
             return super()._clean(cells, place)
         except DatasetError as error:
-            raise DatasetError(self._columns.renamed(error.where, place.where), error.rule) from None
+            raise DatasetError(self._columns.renamed(error.where, place.where), error.rule, error.redacted) from None

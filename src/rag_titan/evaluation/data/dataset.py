@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from rag_titan.errors import DatasetError, nearest
+from rag_titan.errors import HIDDEN, DatasetError, nearest
 from rag_titan.evaluation.data.chunking_options import ChunkingOptions
 from rag_titan.evaluation.data.cleaning import cleaners_of
 from rag_titan.evaluation.data.decoding import CHUNKS, DOCUMENTS, QUERIES, Intake, RecordKind
@@ -136,10 +136,14 @@ def assembled(inputs: Mapping[str, Any], skip_bad_records: bool = False) -> Data
     for name in inputs:
         if name not in Inputs.__struct_fields__:
             known = nearest(str(name), Inputs.__struct_fields__)
-            raise DatasetError(str(name), f"must be the name of an input{known}.")
+            raise DatasetError(
+                str(name), f"must be the name of an input{known}.", f"the dataset: must have inputs alone{HIDDEN}"
+            )
     given = {name: value for name, value in inputs.items() if value is not None}
     if "document_text" in given and "documents" in given:
-        raise DatasetError("document_text", "must not be passed together with documents. Pass one of them.")
+        raise DatasetError.without_data(
+            "document_text", "must not be passed together with documents. Pass one of them."
+        )
     intake = Intake(skip=skip_bad_records)
     text = _clean(given, "document_text", intake)
     documents = {DOCUMENT: text} if text is not None else None
@@ -187,7 +191,7 @@ def _same_id(naming: Naming, name: str, here: tuple[int, bool], earlier: tuple[i
     for (number, default), other in ((here, "it"), (earlier, naming.where(earlier[0]))):
         if default:
             end = f": {other if number != here[0] else naming.where(number)} gets it by default. Give it an id."
-    return naming.place(here[0], Notices()).field("id").error(f"duplicate id {quoted(name)}{end}")
+    return naming.place(here[0], Notices()).field("id").error("duplicate id", f" {quoted(name)}{end}")
 
 
 def _documents(value: Any, intake: Intake) -> dict[str, str]:
@@ -205,8 +209,8 @@ def _documents(value: Any, intake: Intake) -> dict[str, str]:
             _refuse(place.field("id").error('must be given (or "source"), got neither. Add one of them.'), intake)
         elif places.setdefault(name, number) != number:
             where = rows.naming.where(places[name])
-            rule = f"duplicate id {quoted(name)}, as in {where}. Document ids must be unique."
-            _refuse(place.field("id").error(rule), intake)
+            came = f" {quoted(name)}, as in {where}. Document ids must be unique."
+            _refuse(place.field("id").error("duplicate id", came), intake)
         else:
             texts[name] = document.text
     return texts
@@ -234,7 +238,7 @@ def _rows(kind: RecordKind[T], value: Any, name: str, example: str) -> Rows[T]:
     )  # an array without a dimension, which only looks as if it could be gone through
     if not lone and not isinstance(value, str | bytes | Mapping) and isinstance(value, Iterable):
         return ValueRows.of_list(kind, value if isinstance(value, Sequence) else list(value), name)
-    raise DatasetError(name, f"must be a list, got {shown(value)}; write [{example}].")
+    raise Place(name).error("must be a list", f", got {shown(value)}; write [{example}].")
 
 
 def _options(given: Mapping[str, Any], intake: Intake) -> Options:
@@ -242,7 +246,8 @@ def _options(given: Mapping[str, Any], intake: Intake) -> Options:
     values: dict[str, Any] = {name: _clean(given, name, intake) for name in sorted(names)}
     limits = values.get("size_limits")
     if limits is not None and limits[0] > limits[1]:
-        raise DatasetError("size_limits", f"must be (least, most), got {limits[0]:g} before {limits[1]:g}. Swap them.")
+        came = f", got {limits[0]:g} before {limits[1]:g}. Swap them."
+        raise Place("size_limits").error("must be (least, most)", came)
     settled: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}
     return Options(**settled)
 
@@ -257,4 +262,4 @@ def _clean(given: Mapping[str, Any], name: str, intake: Intake) -> Any:
     try:
         return clean(plain(given[name]), Place(name, notices=intake.notices))
     except RecursionError:
-        raise DatasetError(name, "must not be nested so deep that Python cannot follow.") from None
+        raise DatasetError.without_data(name, "must not be nested so deep that Python cannot follow.") from None

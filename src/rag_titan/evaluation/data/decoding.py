@@ -15,7 +15,7 @@ from msgspec import UNSET, DecodeError, Raw, Struct, UnsetType, defstruct
 from msgspec.json import Decoder
 from msgspec.json import decode as decode_json
 
-from rag_titan.errors import DatasetError
+from rag_titan.errors import HIDDEN, DatasetError
 from rag_titan.evaluation.data.cleaning import (
     NEAR_KEY,
     build,
@@ -143,7 +143,7 @@ class RecordDecoder(Generic[T]):
         try:
             value = decode_json(raw)
         except _REFUSED:
-            value = from_json(utf8(bytes(raw), place.where), place)
+            value = from_json(utf8(bytes(raw), place.where, place.bare), place)
         if isinstance(value, dict) and self._learn(value):
             try:
                 return self._decoder.decode(raw)
@@ -157,7 +157,7 @@ class RecordDecoder(Generic[T]):
             return self._of_text(clean_anything(value, place))
         if not isinstance(value, dict):
             kinds = "an object" if self._of_text is None else "text or an object"
-            raise place.error(f"must be {kinds} ({_article(self.record)}), got {shown(value)}.")
+            raise place.error(f"must be {kinds} ({_article(self.record)})", f", got {shown(value)}.")
         self._learn(value)
         kept = clean_fields(self.record, value, place)
         for key, attribute in self._attributes.items():
@@ -242,7 +242,9 @@ def from_json(text: str, place: Place) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         line = f" line {error.lineno}" if "\n" in text.strip() else ""
-        raise DatasetError(f"{place.where}{line}", not_json(text, error)) from None
+        raise DatasetError(
+            f"{place.where}{line}", not_json(text, error), f"{place.bare}: must be JSON{HIDDEN}"
+        ) from None
     except ValueError:  # more digits than Python turns into a number
         return json.loads(text, parse_int=_whole)
 

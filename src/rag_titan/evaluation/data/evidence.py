@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.data.documents import ANY, UNKNOWN, Documents, line_ends_alike
-from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.notices import Notices, Private
+from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.data.records import Evidence
 from rag_titan.evaluation.measures.intervals import Intervals
 from rag_titan.evaluation.measures.ragged import Ints, Ragged, offsets_of
@@ -114,12 +115,13 @@ def evidence_of(
     notices: Notices | None = None,
     where: Callable[[int, int], str] = lambda i, j: f"queries[{i}].expected_evidence[{j}]",
     subject: str = "expected_evidence: a quote of query {ids}",
+    private: Private | None = None,
 ) -> EvidenceTable:
     """The evidence of n owners, each quote searched in all documents in one pass.
 
     A quote must occur exactly once unless it says which `occurrence` is meant; otherwise a notice names its owner
-    (`names`, (n,); `subject` is the start of its sentence). `where(i, j)` is the place of item j of owner i in the
-    dataset, for the errors.
+    (`names`, (n,); `subject` is the start of its sentence; `private` where the names are texts of the data).
+    `where(i, j)` is the place of item j of owner i in the dataset, for the errors.
 
     Raises DatasetError for what is no evidence, and for a span that no document holds.
 
@@ -140,7 +142,7 @@ def evidence_of(
         ends,
     )
     if notices is not None and documents.given:
-        _tell(notices, table, counts, names, subject)
+        _tell(notices, table, counts, names, subject, private)
     return table
 
 
@@ -168,7 +170,9 @@ def options_of(item: str | Evidence, number: int, where: str, documents: Documen
         item = Evidence(quote=item)
     if item.any_of is not None:
         if not item.any_of or item.quote is not None or item.start is not None:
-            raise DatasetError(where, "must hold at least one quote or span in `any_of`, and nothing beside it.")
+            raise DatasetError.without_data(
+                where, "must hold at least one quote or span in `any_of`, and nothing beside it."
+            )
         for option in item.any_of:
             yield from options_of(option, number, where, documents)
         return
@@ -180,7 +184,9 @@ def options_of(item: str | Evidence, number: int, where: str, documents: Documen
 
 def _quote(item: Evidence, number: int, where: str, documents: Documents) -> Option:
     if item.quote is None or not item.quote.strip():
-        raise DatasetError(where, "must be a quote with words, or a span with `start` and `end`, got neither.")
+        raise DatasetError.without_data(
+            where, "must be a quote with words, or a span with `start` and `end`, got neither."
+        )
     return Option(number, item.quote, -1, -1, _document(item, where, documents), item.occurrence or 0)
 
 
@@ -188,21 +194,22 @@ def _span(item: Evidence, number: int, where: str, documents: Documents) -> Opti
     start, end = item.start, item.end
     if start is None or end is None or not 0 <= start < end:
         rule = f"needs `start` and `end` with 0 <= start < end, got {start} and {end}."
-        raise DatasetError(where, rule)
+        raise DatasetError.without_data(where, rule)
     if not documents.given:
         return Option(number, item.quote, -1, -1, ANY, 0)
     within = _document(item, where, documents)
     if within == ANY:
-        raise DatasetError(f"{where}.doc_id", "must say which document `start` and `end` count in, got none.")
+        raise DatasetError.without_data(
+            f"{where}.doc_id", "must say which document `start` and `end` count in, got none."
+        )
     text = documents.texts[within][start:end]
     if end > len(documents.texts[within]):
         length = len(documents.texts[within])
         rule = f"must lie in a document of {length} characters, got {end}. Count characters, not bytes."
-        raise DatasetError(f"{where}.end", rule)
+        raise DatasetError.without_data(f"{where}.end", rule)
     if item.quote is not None and line_ends_alike(item.quote).strip() != line_ends_alike(text).strip():
-        raise DatasetError(
-            where, f"`start` and `end` must hold the quote, got {text[:60]!r}. Leave one of the two out."
-        )
+        must, came = "`start` and `end` must hold the quote", f", got {text[:60]!r}. Leave one of the two out."
+        raise Place(where).error(must, came)
     shift = int(documents.offsets[within])
     return Option(number, text, start + shift, end + shift, within, 0)
 
@@ -210,7 +217,8 @@ def _span(item: Evidence, number: int, where: str, documents: Documents) -> Opti
 def _document(item: Evidence, where: str, documents: Documents) -> int:
     within = documents.code(item.doc_id) if documents.given else ANY
     if within == UNKNOWN:
-        raise DatasetError(f"{where}.doc_id", f"must be the id of a document that was passed, got {item.doc_id!r}.")
+        place = Place(where).field("doc_id")
+        raise place.error("must be the id of a document that was passed", f", got {item.doc_id!r}.")
     return within
 
 
@@ -236,7 +244,9 @@ def _marked(places: Ints, n: int) -> Mask:
     return marks
 
 
-def _tell(notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[str], subject: str) -> None:
+def _tell(
+    notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[str], subject: str, private: Private | None
+) -> None:
     owners, open_ones = table.owner[table.item], table.starts < 0
     for mask, what in (
         (counts == 0, "is in no document"),
@@ -244,4 +254,4 @@ def _tell(notices: Notices, table: EvidenceTable, counts: Ints, names: Sequence[
         (counts > 0, "occurs more than once in the documents; say which `occurrence` is meant, or give a span"),
     ):
         named = [names[i] for i in np.unique(owners[open_ones & mask]).tolist()]
-        notices.add(f"{subject} {what}. Span metrics are not measured there.", named)
+        notices.add(f"{subject} {what}. Span metrics are not measured there.", named, private)

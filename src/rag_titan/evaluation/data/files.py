@@ -77,13 +77,15 @@ class File:
                 raw.seek(0)
                 yield gzip.GzipFile(fileobj=raw, mode="rb") if packed else raw  # type: ignore[misc]  # a GzipFile reads bytes
         except FileNotFoundError:
-            raise DatasetError(
+            raise DatasetError.without_data(
                 str(self.path), "must be a file or a folder, got nothing there. Check the path."
             ) from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise DatasetError(self.name, f"must be whole, got a broken gzip file ({error}). Write it again.") from None
+            raise DatasetError.without_data(
+                self.name, f"must be whole, got a broken gzip file ({error}). Write it again."
+            ) from None
         except OSError as error:
-            raise DatasetError(
+            raise DatasetError.without_data(
                 self._where, f"must be readable, got: {error.strerror or error}. Check the path and its permissions."
             ) from None
         finally:
@@ -143,7 +145,7 @@ class File:
         """A device, such as /dev/zero, need not end, and a socket cannot be opened."""
         if self.path.exists() and not (self.path.is_fifo() or self.path.is_dir()):
             rule = "must be a file, a folder, a pipe or - (standard input), got a device or socket. Check the path."
-            raise DatasetError(str(self.path), rule)
+            raise DatasetError.without_data(str(self.path), rule)
 
 
 def first_line_of(file: File) -> bytes:
@@ -160,14 +162,14 @@ def checked_start(data: bytes, name: str, *, zeros: bool = False) -> bytes:
     """
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
-            raise DatasetError(name, f"must be JSON as UTF-8 text, got {what}")
+            raise DatasetError.without_data(name, f"must be JSON as UTF-8 text, got {what}")
     if not zeros and b"\0" in data[:1024]:
-        raise DatasetError(
+        raise DatasetError.without_data(
             name, "must be JSON as UTF-8 text, got zero bytes: binary data, or UTF-16. Save it as UTF-8."
         )
     data = data.removeprefix(_BOM)
     if not data.strip():
-        raise DatasetError(name, "must hold at least one record, got an empty file.")
+        raise DatasetError.without_data(name, "must hold at least one record, got an empty file.")
     return data
 
 
@@ -243,7 +245,7 @@ class LineRows(Generic[T]):
         many = line in (b"{", b"[") or (line.startswith(b"[") and not (skip and rest.strip() and _is_whole(line)))
         if many or _is_dataset(line):
             rule = "must hold one object a line, got a single JSON value. Give it a name that ends in .json."
-            raise DatasetError(self.file.name, rule)
+            raise DatasetError.without_data(self.file.name, rule)
 
 
 def _has_clean_line(start: bytes) -> bool:
@@ -310,7 +312,7 @@ def read_json(file: File) -> tuple[Any, bool]:
     except DatasetError:
         if is_lines(file) and b"\n" in data.strip():
             rule = "must hold a single JSON value, got one object a line. Give it a name that ends in .jsonl."
-            raise DatasetError(file.name, rule) from None
+            raise DatasetError.without_data(file.name, rule) from None
         raise
 
 
@@ -319,14 +321,19 @@ def decoded(raw: Raw, name: str) -> Any:
     try:
         return decode(raw)
     except (DecodeError, RecursionError):
+        pass
+    try:
         return _decoded_slowly(bytes(raw), name)
+    except DatasetError as error:  # the name may be a key that the data chose
+        known = name in Inputs.__struct_fields__
+        raise DatasetError(error.where, error.rule, error.redacted if known else None) from None
 
 
 def _decoded_slowly(data: bytes, name: str) -> Any:
     try:
-        return from_json(utf8(data, name), Place(name))
+        return from_json(utf8(data, name, name), Place(name))
     except RecursionError:
-        raise DatasetError(name, "must not be nested so deep that Python cannot follow.") from None
+        raise DatasetError.without_data(name, "must not be nested so deep that Python cannot follow.") from None
 
 
 def read_bytes(file: File) -> io.BytesIO:

@@ -210,11 +210,13 @@ def _from_offsets(
     where: str, start: int, end: int, within: int, documents: Documents
 ) -> tuple[str, int, int, int, _State]:
     if within == ANY:
-        raise DatasetError(f"{where}.doc_id", "must say which document `start` and `end` count in, got none.")
+        raise DatasetError.without_data(
+            f"{where}.doc_id", "must say which document `start` and `end` count in, got none."
+        )
     text = documents.texts[within]
     if not 0 <= start <= end <= len(text):
         rule = f"must lie in a document of {len(text)} characters, got {start} and {end}. Count characters, not bytes."
-        raise DatasetError(f"{where}.start, end", rule)
+        raise DatasetError.without_data(f"{where}.start, end", rule)
     shift = int(documents.offsets[within])
     return text[start:end], start + shift, end + shift, within, _State.PLACED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from json import JSONDecodeError
 
-from rag_titan.errors import DatasetError
+from rag_titan.errors import HIDDEN, DatasetError
 from rag_titan.evaluation.data.plain import quoted
 
 _PYTHON_WORDS = {"None": "null", "True": "true", "False": "false"}
@@ -58,8 +58,10 @@ def _extra(rest: str) -> str:
     return f"must be one JSON value, got {quoted(rest)} behind it. Remove that."
 
 
-def utf8(data: bytes, where: str) -> str:
+def utf8(data: bytes, where: str, redacted: str | None = None) -> str:
     """The text of UTF-8 bytes; DatasetError says which byte is none. Surrogates, which Python can write, pass.
+
+    redacted  the place without anything of the data
 
     >>> utf8(b"caf\\xe9", "line 3")
     Traceback (most recent call last):
@@ -70,4 +72,4 @@ def utf8(data: bytes, where: str) -> str:
     except UnicodeDecodeError as error:
         byte, place = data[error.start], error.start + 1
         rule = f"must be UTF-8, got the byte 0x{byte:02x} as byte {place}. Save the file as UTF-8."
-        raise DatasetError(where, rule) from None
+        raise DatasetError(where, rule, f"{redacted}: must be UTF-8{HIDDEN}" if redacted else None) from None

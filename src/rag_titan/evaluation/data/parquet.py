@@ -73,10 +73,11 @@ def _explained(file: File) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise DatasetError(str(file.path), "must be a file, got nothing there. Check the path.") from None
+        raise DatasetError.without_data(str(file.path), "must be a file, got nothing there. Check the path.") from None
     except (ValueError, OSError, NotImplementedError) as error:  # ArrowInvalid, broken UTF-8, broken pages, no codec
         first = str(error).partition("\n")[0]
-        raise DatasetError(file.name, f"must be a Parquet file ({first}). Write it again.") from None
+        redacted = f"{file.name}: must be a Parquet file that can be read. Write it again."
+        raise DatasetError(file.name, f"must be a Parquet file ({first}). Write it again.", redacted) from None
 
 
 class QueryWriter:

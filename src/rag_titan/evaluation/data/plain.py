@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rag_titan.errors import DatasetError
+from rag_titan.errors import HIDDEN, DatasetError
 from rag_titan.evaluation.data.notices import Notices
 
 SHOWN = 40  # characters of a value that an error shows
@@ -64,9 +64,29 @@ class Place:
         """An entry of the mapping that stands here."""
         return Place((key,), ".", self.notices, self)
 
-    def error(self, rule: str) -> DatasetError:
-        """What to raise when a rule is broken here."""
-        return DatasetError(self.where, rule)
+    @property
+    def bare(self) -> str:
+        """The name without the keys that the data chose.
+
+        >>> Place("line 12", ": ").field("relevance").key("a secret").bare
+        'line 12: relevance[...]'
+        """
+        part = self._part
+        if not isinstance(part, str):
+            part = f"[{part}]" if isinstance(part, int) else "[...]"
+        return part if self._above is None else self._above.bare + part
+
+    def error(self, must: str, came: str = "") -> DatasetError:
+        """What to raise when a rule is broken here: what must hold, in which nothing of the data stands, and then what
+        came and what to do.
+
+        >>> error = Place("queries[3]").field("tags").key("x").error("must be a number", ', got the text "y".')
+        >>> print(error)
+        queries[3].tags["x"]: must be a number, got the text "y".
+        >>> print(error.redacted)
+        queries[3].tags[...]: must be a number, got what --redact hides. Run it without --redact to see it.
+        """
+        return DatasetError(self.where, must + came, f"{self.bare}: {must}{HIDDEN if came else ''}")
 
 
 def plain(value: Any) -> Any:

@@ -220,7 +220,7 @@ class _Ids:
 
 def _duplicate(naming: Naming, name: str, number: int, first: int | None = None) -> DatasetError:
     also = f", as in {naming.where(first)}" if first is not None else ", which came before"
-    return naming.place(number, Notices()).field("id").error(f"duplicate id {quoted(name)}{also}. {_UNIQUE}")
+    return naming.place(number, Notices()).field("id").error("duplicate id", f" {quoted(name)}{also}. {_UNIQUE}")
 
 
 def _agreeing(
@@ -246,6 +246,6 @@ def _conflict(query: Query, place: Place) -> DatasetError | None:
     grades = query.relevance or {}
     for name in query.expected_chunk_ids or ():
         if not grades.get(name, 1) > 0:
-            rule = f"must be above 0, got {grades[name]:g} although expected_chunk_ids has the id. Remove one of them."
-            return place.field("relevance").key(name).error(rule)
+            came = f", got {grades[name]:g} although expected_chunk_ids has the id. Remove one of them."
+            return place.field("relevance").key(name).error("must be above 0", came)
     return None

@@ -17,7 +17,7 @@ from rag_titan.evaluation.data.dataset import Dataset, assembled
 from rag_titan.evaluation.data.decoding import CHUNKS, DOCUMENTS, QUERIES, RecordKind
 from rag_titan.evaluation.data.files import File, LineRows, decoded, read_json
 from rag_titan.evaluation.data.parquet import parquet_rows
-from rag_titan.evaluation.data.plain import shown
+from rag_titan.evaluation.data.plain import Place, shown
 from rag_titan.evaluation.data.queries import QuerySource, ReadyRows
 from rag_titan.evaluation.data.rows import Rows, ValueRows
 from rag_titan.evaluation.data.source import Source, form_of
@@ -60,7 +60,7 @@ def open_dataset(
     ignored = _ignored(Path(path), [Path(other) for other in (chunks, documents) if other]) if folder else []
     if "queries" not in inputs and any(".npz" not in name for name in ignored):
         rule = f"must hold the queries as queries.jsonl (or .json, .parquet), got {', '.join(ignored[:8])}. Rename it."
-        raise DatasetError(str(path), rule)
+        raise DatasetError.without_data(str(path), rule)
     for name, other in (("chunks", chunks), ("documents", documents)):
         if other is not None:
             inputs[name] = _records(name, File(other))
@@ -118,9 +118,9 @@ def _inputs(file: File, value: Any, encoded: bool, columns: Columns | None) -> d
     """The inputs in the object of a JSON file."""
     rule = 'must hold an object of inputs, as {"queries": [...]}'
     if not isinstance(value, dict):
-        raise DatasetError(file.name, f"{rule}, got {shown(value)}.")
+        raise Place(file.name).error(rule, f", got {shown(value)}.")
     if "id" in value and "queries" not in value:
-        raise DatasetError(file.name, f"{rule}, got a single query. Write [{{...}}], or name it .jsonl.")
+        raise DatasetError.without_data(file.name, f"{rule}, got a single query. Write [{{...}}], or name it .jsonl.")
     inputs = {name: _input(name, part, encoded, columns) for name, part in value.items() if name != "$schema"}
     return {name: part for name, part in inputs.items() if part is not None}
 
@@ -149,12 +149,12 @@ def _folder(folder: Path, columns: Columns | None) -> dict[str, Any]:
         if path is None:
             continue
         if name in inputs:
-            raise DatasetError(
+            raise DatasetError.without_data(
                 name, f"must be given once, got it in dataset.json and in {path.name}. Remove one of them."
             )
         inputs[name] = read(name, File(path))
     if not inputs and not _ignored(folder):
-        raise DatasetError(str(folder), f"must be a folder with {_LOOKED}; got none of them.")
+        raise DatasetError.without_data(str(folder), f"must be a folder with {_LOOKED}; got none of them.")
     return inputs
 
 
@@ -178,7 +178,7 @@ def _only(folder: Path, stem: str, suffixes: tuple[str, ...]) -> Path | None:
     found = [folder / name for name in names if (folder / name).exists()]
     if len(found) > 1:
         rule = f"must be there once, got {' and '.join(path.name for path in found)}. Remove all but one."
-        raise DatasetError(str(folder / stem), rule)
+        raise DatasetError.without_data(str(folder / stem), rule)
     return found[0] if found else None
 
 
@@ -192,7 +192,7 @@ def _records(name: str, file: File, columns: Columns | None = None) -> Any:
     if form == "parquet":
         return parquet_rows(kind, file)
     if form == "sheet":
-        raise DatasetError(
+        raise DatasetError.without_data(
             file.name, f"must be one of {', '.join(_SUFFIXES)} (or .gz of them), got a sheet. Convert it."
         )
     value, encoded = read_json(file)
@@ -200,4 +200,4 @@ def _records(name: str, file: File, columns: Columns | None = None) -> Any:
         return _listed(name, value, encoded, columns)
     if name == "documents" and isinstance(value, dict):
         return {key: decoded(text, f"{file.name}: {key}") for key, text in value.items()} if encoded else value
-    raise DatasetError(file.name, f"must hold a list of {name}, got {shown(value)}.")
+    raise Place(file.name).error(f"must hold a list of {name}", f", got {shown(value)}.")

@@ -61,7 +61,9 @@ def read_sheet(path: str | Path, notices: Notices) -> Iterator[tuple[int, dict[s
         start = stream.read(1024)
         stream.seek(0)
         if start.startswith(_OLE):
-            raise DatasetError(file.name, "must be CSV or .xlsx, got an old or locked workbook. Save it as .xlsx.")
+            raise DatasetError.without_data(
+                file.name, "must be CSV or .xlsx, got an old or locked workbook. Save it as .xlsx."
+            )
         if start.startswith(_ZIP):
             yield from _named(_workbook(stream, file.name, notices), file.name, notices, even=False)
         else:
@@ -96,13 +98,15 @@ class TextTable:
             start = stream.read(1024)
             stream.seek(0)
             if start.startswith((_ZIP, _OLE)):
-                raise DatasetError(file.name, "must be CSV to be written, got a workbook. Save it as CSV.")
+                raise DatasetError.without_data(file.name, "must be CSV to be written, got a workbook. Save it as CSV.")
             layout, cells = _cells(stream, start, file.name, notices)
             rows = [list(row) for _, row in cells]
         while rows and not any(cell.strip() for cell in rows[0]):
             rows.pop(0)
         if not rows:
-            raise DatasetError(file.name, "must have the names of the columns in its first row, got an empty table.")
+            raise DatasetError.without_data(
+                file.name, "must have the names of the columns in its first row, got an empty table."
+            )
         marked = start.startswith(codecs.BOM_UTF8) or any("UTF" in sentence for sentence in notices.counts)
         line_end = "\r\n" if b"\r\n" in start else "\n"
         names = _names(rows[0], file.name, notices)
@@ -150,7 +154,9 @@ def _named(
     """The rows below the first one, as {name: text}; `even`: a row that ends early is worth a word."""
     header = next(((number, row) for number, row in rows if any(cell.strip() for cell in row)), None)
     if header is None:
-        raise DatasetError(where, "must have the names of the columns in its first row, got an empty table.")
+        raise DatasetError.without_data(
+            where, "must have the names of the columns in its first row, got an empty table."
+        )
     names = _names(header[1], where, notices)
     for number, row in rows:
         filled = [(i, cell) for i, cell in enumerate(row) if cell and not cell.isspace()]
@@ -217,7 +223,9 @@ def _lines(stream: IO[bytes], start: bytes, where: str, notices: Notices) -> Ite
         yield from io.StringIO(stream.read().decode("utf-16", "replace"), newline="")
         return
     if b"\0" in start:
-        raise DatasetError(where, "must be text (CSV) or .xlsx, got zero bytes: binary data. Export it as CSV.")
+        raise DatasetError.without_data(
+            where, "must be text (CSV) or .xlsx, got zero bytes: binary data. Export it as CSV."
+        )
     stream.seek(len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0)
     for number, raw in enumerate(stream, 1):
         try:
@@ -301,7 +309,7 @@ def _workbook(stream: IO[bytes], where: str, notices: Notices) -> Iterator[tuple
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
     sheets = book.worksheets
     if not sheets:
-        raise DatasetError(where, "must have a sheet with cells, got none.")
+        raise DatasetError.without_data(where, "must have a sheet with cells, got none.")
     if len(sheets) > 1:
         titles = [quoted(sheet.title) for sheet in sheets[1:]]
         notices.add(f"{where}: the first sheet is read; not read: {{ids}}.", titles, Private(ids=True))

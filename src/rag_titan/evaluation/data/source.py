@@ -38,7 +38,7 @@ def form_of(file: File) -> str:
         return _FORMS[suffix]
     if suffix in _OTHERS:
         known = ", ".join(_FORMS)
-        raise DatasetError(
+        raise DatasetError.without_data(
             file.name, f"must be one of {known} (or .gz of them), got {quoted(suffix)}. Convert it first."
         )
     return "lines" if is_lines(file) else "json"
@@ -182,6 +182,6 @@ def _sheet_rows(file: File, notices: Notices) -> Iterator[tuple[int, dict[str, s
     rows = read_sheet("-" if file.is_stdin else file.path, notices)
     first = next(rows, None)
     if first is None:
-        raise DatasetError(file.name, "must have rows below the names of its columns, got none.")
+        raise DatasetError.without_data(file.name, "must have rows below the names of its columns, got none.")
     yield first
     yield from rows

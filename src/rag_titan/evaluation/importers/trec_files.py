@@ -180,7 +180,7 @@ def json_scores(file: File) -> Values:
         documents: Any = decoded(part, f"{file.name}: {topic}") if encoded else part
         place = Place(file.name, ": ").key(topic)
         if not isinstance(documents, dict):
-            raise place.error(f"{rule}, got {shown(documents)}.")
+            raise place.error(rule, f", got {shown(documents)}.")
         scores[clean_id(topic, place)] = {
             clean_id(document, place): _finite(number, place.key(document)) for document, number in documents.items()
         }
@@ -189,7 +189,7 @@ def json_scores(file: File) -> Values:
 
 def _finite(number: Any, place: Place) -> float:
     if type(number) not in (int, float) or abs(number) > sys.float_info.max:
-        raise place.error(f"must be a number, got {shown(number)}.")
+        raise place.error("must be a number", f", got {shown(number)}.")
     return float(number)
 
 

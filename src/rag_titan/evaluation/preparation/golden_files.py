@@ -84,8 +84,8 @@ def read_golden(source: Any, *, separator: str = SEPARATOR, notices: Notices | N
     for entry in entries_of(source, notices if notices is not None else Notices(), separator):
         query = entry.query(notices)
         if query.id in places:
-            rule = f"duplicate id {quoted(query.id)}, as in {places[query.id]}. Query ids must be unique."
-            raise Place(entry.where, entry.joint).field("id").error(rule)
+            came = f" {quoted(query.id)}, as in {places[query.id]}. Query ids must be unique."
+            raise Place(entry.where, entry.joint).field("id").error("duplicate id", came)
         places[query.id] = entry.where
         queries[query.id] = query
     return list(queries.values())

@@ -101,7 +101,7 @@ def _with_ids(rows: ValueRows[Document], notices: Notices) -> list[Document]:
                 raise place.error('must be given (or "source"), got neither. Add one of them.')
             if name in places:
                 also = rows.naming.where(places[name])
-                raise place.error(f"duplicate id {quoted(name)}, as in {also}. Document ids must be unique.")
+                raise place.error("duplicate id", f" {quoted(name)}, as in {also}. Document ids must be unique.")
             places[name] = number
             document.id = name
             documents.append(document)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rag_titan.evaluation.data.chunking_options import ChunkingOptions
 from rag_titan.evaluation.data.evidence import EvidenceTable, Items, evidence_of
 from rag_titan.evaluation.data.layout import Layout
-from rag_titan.evaluation.data.notices import Notices
+from rag_titan.evaluation.data.notices import Notices, Private
 from rag_titan.evaluation.data.records import Chunk
 from rag_titan.evaluation.data.sentences import coded_sentences
 from rag_titan.evaluation.data.spans import cuts, pieces, whole_in_one
@@ -253,7 +253,7 @@ def chunking_evidence(
     """`expected_evidence` (or `structural_blocks`) of the chunking at its places, each item for itself."""
     names = [repr(item[:40]) if isinstance(item, str) else f"{key}[{i}]" for i, item in enumerate(items)]
     lists, subject = [[item] for item in items], f"{key}: the text {{ids}}"
-    return evidence_of(lists, layout.documents, names, notices, lambda i, _: f"{key}[{i}]", subject)
+    return evidence_of(lists, layout.documents, names, notices, lambda i, _: f"{key}[{i}]", subject, Private(ids=True))
 
 
 def _has_unplaced(table: EvidenceTable | None) -> bool:
