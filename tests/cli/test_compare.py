@@ -148,10 +148,21 @@ def test_of_questions_that_failed_the_reason_is_said(
     ("more", "said"),
     [
         (["--chunkers", "paragraf"], "chunker: must be one of"),
+        (
+            ["--chunkers", "nope"],
+            "chunker: must be one of words, characters, tokens, recursive, sentence, paragraph, section, page, got "
+            "'nope'.\n",
+        ),
         (["--sizes", "10,x"], "--sizes: must be whole numbers, got '10,x'."),
         (["--by", "speed"], "by: must be a column of the table, got 'speed'"),
         (["--trace", "golden.json"], "--trace: must be a folder, got the file golden.json."),
         (["--output", "golden.json"], "--output: must be a folder, got the file golden.json."),
+        (["--output", "docs"], "--output: must not lie in docs, whose files are read, got docs."),
+        (["--output", "docs/out"], "--output: must not lie in docs, whose files are read, got docs/out."),
+        (["--trace", "docs/../docs"], "--trace: must not lie in docs, whose files are read, got docs/../docs."),
+        (["--chunkers", ""], "--chunkers: must be a list with commas and nothing empty in it, got ''."),
+        (["--retrievers", "bm25,,"], "--retrievers: must be a list with commas and nothing empty in it, got 'bm25,,'."),
+        (["--sizes", ","], "--sizes: must be a list with commas and nothing empty in it, got ','."),
     ],
 )
 def test_options_that_cannot_be_are_one_sentence(run: Run, given: list[object], more: list[str], said: str) -> None:

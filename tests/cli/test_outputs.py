@@ -47,6 +47,16 @@ def test_what_a_link_in_the_input_folder_leads_to_stays(run: Run, write: Write, 
     assert run("evaluate", "--input", "logs", "--output", "logs/report.json").code == 0
 
 
+@pytest.mark.parametrize("more", [["--output", "docs/r.json"], ["--html", "docs/in/r.html"]])
+def test_no_report_becomes_a_document_of_the_next_run(run: Run, write: Write, tmp_path: Path, more: list[str]) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "leave.md").write_text("Leave is 25 days.")
+    done = run("evaluate", "--input", write(dataset()), "--documents", "docs", *more)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"rag-titan: {more[0]}: must not be an input of docs, got docs/")
+    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["leave.md"]
+
+
 @pytest.mark.parametrize("name", READ_IN_FOLDERS)
 def test_the_names_are_those_that_the_reader_knows(name: str) -> None:
     assert name in Path(read.__file__).read_text() + " ".join(read._KINDS)

@@ -11,8 +11,9 @@ import typer
 
 from rag_titan.cli.dataset_folder import check_folder
 from rag_titan.cli.outcome import FINE, UNMEASURED
-from rag_titan.cli.outputs import check_writable
+from rag_titan.cli.outputs import check_not_inside, check_writable
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, settings_of
+from rag_titan.cli.settings import names_of
 from rag_titan.cli.terminal import columns, complain, escaped, progress, say
 from rag_titan.errors import SettingsError
 
@@ -91,8 +92,9 @@ def compare(
     from rag_titan.pipeline.comparing import compare_pipelines, variants_of
 
     variants = variants_of(
-        settings, chunkers=_listed(chunkers), sizes=_numbers(sizes), retrievers=_listed(retrievers),
-        rerankers=_listed(rerankers), rag_types=_listed(rag_types),
+        settings, chunkers=_listed("--chunkers", chunkers), sizes=_numbers(sizes),
+        retrievers=_listed("--retrievers", retrievers), rerankers=_listed("--rerankers", rerankers),
+        rag_types=_listed("--rag-types", rag_types),
     )  # fmt: skip
     with progress() as counter:
         comparison = compare_pipelines(documents, golden, variants, words=words, by=by, trace=trace, progress=counter)
@@ -110,16 +112,18 @@ def _check_places(output: Path, trace: Path | None, golden: Path, documents: Seq
         raise SettingsError(f"--trace: must be a folder, got the file {trace}. Choose another name.")
     for option, folder in (("--output", output), ("--trace", trace)):
         if folder is not None:
+            check_not_inside(option, folder, documents)
             check_writable(option, folder, "folder")
 
 
-def _listed(text: str | None) -> list[str]:
-    return [] if text is None else [part.strip() for part in text.split(",") if part.strip()]
+def _listed(option: str, text: str | None) -> list[str]:
+    return [] if text is None else [*names_of(option, text)]
 
 
 def _numbers(text: str | None) -> list[int]:
+    parts = _listed("--sizes", text)
     try:
-        return [int(part) for part in _listed(text)]
+        return [int(part) for part in parts]
     except ValueError:
         raise SettingsError(f"--sizes: must be whole numbers, got {text!r}. Write them as 100,200.") from None
 

@@ -144,19 +144,33 @@ def _check_place(option: str, file: Path, *, beside: bool = False) -> None:
 
 
 def _check_no_input(option: str, file: Path, read: Iterable[Path]) -> None:
+    from rag_titan.evaluation.preparation.document_files import TEXTS
+
     target = file.resolve()
     for path in read:
         if target == path.resolve():
             raise SettingsError(f"{option}: must not be an input, got {file} as both. Choose another name.")
         if not path.is_dir():
             continue
+        inputs = [other.resolve() for other in path.iterdir() if _read_in_folder(other)]
         becomes_one = target.parent == path.resolve() and _read_in_folder(target)
-        if becomes_one or any(target == other.resolve() for other in path.iterdir() if _read_in_folder(other)):
+        becomes_text = not inputs and target.suffix.lower() in TEXTS and target.is_relative_to(path.resolve())
+        if becomes_one or becomes_text or target in inputs:
             raise SettingsError(f"{option}: must not be an input of {path}, got {file} as both. Choose another name.")
 
 
 def _read_in_folder(file: Path) -> bool:
     return file.name.partition(".")[0] in READ_IN_FOLDERS
+
+
+def check_not_inside(option: str, folder: Path, read: Iterable[Path]) -> None:
+    """Raises SettingsError where what is written into a folder would be read by the next run, as folders are read with
+    all that is in them."""
+    target = folder.resolve()
+    for path in read:
+        if path.is_dir() and target.is_relative_to(path.resolve()):
+            rule = f"must not lie in {path}, whose files are read"
+            raise SettingsError(f"{option}: {rule}, got {folder}. Choose another folder.")
 
 
 def _may_replace(file: Path) -> bool:

@@ -36,9 +36,9 @@ def merged(
         first, *further = _cutoffs(k)
         changes |= {"k": first, "also_at": tuple(further)}
     if stages is not None:
-        changes["stages"] = _names("--stages", stages)
+        changes["stages"] = names_of("--stages", stages)
     if by is not None:
-        changes["by"] = _names("--by", by)
+        changes["by"] = names_of("--by", by)
     if "tolerance" in changes:
         changes["tolerance"] = tolerance("--tolerance", changes["tolerance"])
     if "max_error_rate" in changes:
@@ -122,14 +122,15 @@ def _as_spelled(sentence: str) -> str:
 
 def _cutoffs(text: str) -> list[int]:
     """The numbers of "10,5,100": K, then further cut-offs."""
-    parts = _names("--k", text)
+    parts = names_of("--k", text)
     if not all(part.isascii() and part.isdecimal() and len(part) < 20 and 1 <= int(part) <= LARGEST for part in parts):
         rule = f"must be whole numbers from 1 to {LARGEST}, the first of which is K"
         raise SettingsError(f"--k: {rule}, got {short(text)}. Write 10,5,100.")
     return [int(part) for part in parts]
 
 
-def _names(option: str, text: str) -> tuple[str, ...]:
+def names_of(option: str, text: str) -> tuple[str, ...]:
+    """The parts of "a,b"; raises SettingsError where one of them is empty."""
     parts = tuple(part.strip() for part in text.split(","))
     if not all(parts):
         raise SettingsError(f"{option}: must be a list with commas and nothing empty in it, got {text!r}.")
