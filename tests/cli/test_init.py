@@ -29,6 +29,28 @@ def test_every_command_of_its_readme_prints_what_the_readme_shows(run: Run, tmp_
     assert len(commands) == len([line for line in readme.read_text().splitlines() if line.startswith("$ ")])
 
 
+@pytest.mark.parametrize(
+    ("top", "code", "said"),
+    [
+        ("0", 0, ""),
+        ("-1", 1, "TOP: must be a whole number, got '-1'. Write it as TOP=3.\n"),
+        ("many", 1, "TOP: must be a whole number, got 'many'. Write it as TOP=3.\n"),
+    ],
+)
+def test_the_app_takes_no_chunks_at_all_and_refuses_what_is_no_number(
+    run: Run, tmp_path: Path, top: str, code: int, said: str
+) -> None:
+    run("init", "kit")
+    done = subprocess.run(
+        [sys.executable, "app.py"], cwd=tmp_path / "kit", env={**os.environ, "TOP": top}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (code, said)
+    if not code:
+        log = [json.loads(line) for line in (tmp_path / "kit" / "log.jsonl").read_text().splitlines()]
+        assert all(record["abstained"] and record["context_ids"] == [] for record in log)
+
+
 def test_the_three_next_steps_run_in_an_empty_folder(run: Run, tmp_path: Path) -> None:
     _, *next_steps = run("init", "a kit").lines
     assert len(next_steps) == 3
@@ -107,6 +129,28 @@ def test_a_file_in_the_place_of_a_folder_is_one_sentence(run: Run, tmp_path: Pat
     assert done.code == 2
     assert done.err.count("\n") == 1
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ("app.py/", "must have a file or nothing at app.py, got a folder."),
+        ("test_rag.py/", "must have a file or nothing at test_rag.py, got a folder."),
+        ("docs", "must have a folder or nothing at docs, got a file."),
+        (".github/workflows", f"must have a folder or nothing at {Path('.github/workflows')}, got a file."),
+    ],
+)
+def test_all_places_are_checked_before_the_first_file_is_written(
+    run: Run, tmp_path: Path, there: str, said: str
+) -> None:
+    place = tmp_path / "kit" / there
+    place.mkdir(parents=True) if there.endswith("/") else place.parent.mkdir(parents=True)
+    place.is_dir() or place.write_text("mine")
+    before = sorted(path for path in tmp_path.rglob("*"))
+    done = run("init", "kit", "--force")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"rag-titan: kit: {said} Take it away.\n"
+    assert sorted(path for path in tmp_path.rglob("*")) == before
 
 
 def test_a_name_that_could_steer_the_terminal_is_escaped(run: Run) -> None:

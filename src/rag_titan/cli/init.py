@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from rag_titan.cli.outputs import check_writable
 from rag_titan.cli.terminal import escaped, say
 from rag_titan.errors import SettingsError
 
@@ -79,6 +80,17 @@ def _check_links(folder: Path) -> None:
             raise SettingsError(f"{folder}: {rule}. Take the link away, or choose another folder.")
 
 
+def _check_kinds(folder: Path) -> None:
+    """A folder where a file is written, or a file where a folder is made, is found before the first is written."""
+    for name in STARTER:
+        for part in (Path(name), *Path(name).parents):
+            place, is_file = folder / part, part == Path(name)
+            if place.exists() and place.is_file() != is_file:
+                rule, got = ("a file", "a folder") if is_file else ("a folder", "a file")
+                raise SettingsError(f"{folder}: must have {rule} or nothing at {part}, got {got}. Take it away.")
+        check_writable("DIR", folder / name)
+
+
 def _check(folder: Path, force: bool) -> None:
     """Before anything is written; a link that leads nowhere is there, too."""
     if folder.exists() and not folder.is_dir():
@@ -88,3 +100,4 @@ def _check(folder: Path, force: bool) -> None:
         rule = f"must have no file yet that would be replaced, got {', '.join(there)}"
         raise SettingsError(f"{folder}: {rule}. Choose another folder, or add --force.")
     _check_links(folder)
+    _check_kinds(folder)
