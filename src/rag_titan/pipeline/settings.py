@@ -229,9 +229,11 @@ def _check_table(path: Path, whole: Mapping[str, Any]) -> None:
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
+    from difflib import get_close_matches
+
     if value not in known:
-        rule = f"must be one of {', '.join(known)}, got {value!r}"
-        raise SettingsError(f"{name}: {rule}{nearest(value, known)}.")
+        close = nearest(value, known) if get_close_matches(str(value), known) else ""  # which else names all once more
+        raise SettingsError(f"{name}: must be one of {', '.join(known)}, got {value!r}{close}.")
 
 
 def _between(name: str, value: int, least: int) -> None:
