@@ -326,3 +326,13 @@ def test_a_server_judge_and_its_record_name_the_model_and_its_settings() -> None
     assert (name, len(digest), int(digest, 16) > 0) == ("tiny", 16, True)
     assert judged.verdicts["q0"]["judge"] == judged.judge != other.identity
     assert judge().identity.startswith("scripted@")
+
+
+def test_a_reason_goes_once_there_is_a_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "d.json"
+    path.write_text(json.dumps(dataset()))
+    refusing = judge(model=lambda body: "sorry").judge(path)
+    write_judged(refusing, path, path)
+    write_judged(judge().judge(path), path, path)
+    [query] = json.loads(path.read_text())["queries"]
+    assert "unjudged" not in query["verdicts"]
