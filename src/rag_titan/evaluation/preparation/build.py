@@ -21,7 +21,8 @@ from rag_titan.evaluation.data.plain import quoted
 from rag_titan.evaluation.data.records import GOLD, Query
 from rag_titan.evaluation.importers.imported import Imported
 from rag_titan.evaluation.importers.logs import LogRecord, read_logs
-from rag_titan.evaluation.preparation.document_files import read_documents, read_table
+from rag_titan.evaluation.preparation.chunk_files import read_chunks
+from rag_titan.evaluation.preparation.document_files import read_documents
 from rag_titan.evaluation.preparation.gold_chunks import with_gold_chunks
 from rag_titan.evaluation.preparation.golden_files import read_golden
 from rag_titan.evaluation.preparation.joining import Joined, join
@@ -155,7 +156,7 @@ def _strange(requests: Sequence[LogRecord]) -> list[str]:
 def _passed(chunks: Any, documents: Any, notices: Notices) -> Dataset:
     """The chunks and documents, checked."""
     if isinstance(chunks, str | Path):
-        chunks = read_table("chunks", chunks, notices).chunks
+        chunks = read_chunks(chunks, notices)
     if isinstance(documents, str | Path):
         documents = read_documents(documents, notices)
     dataset = dataset_from(chunks=chunks, documents=documents)

@@ -28,7 +28,8 @@ from rag_titan.evaluation.data.numerals import facts
 from rag_titan.evaluation.data.plain import quoted
 from rag_titan.evaluation.data.records import GOLD, Chunk, Query
 from rag_titan.evaluation.measures.ragged import Ints
-from rag_titan.evaluation.preparation.document_files import read_documents, read_table
+from rag_titan.evaluation.preparation.chunk_files import read_chunks
+from rag_titan.evaluation.preparation.document_files import read_documents
 from rag_titan.evaluation.preparation.gold_chunks import file_and_page, files_of, tell_cut
 from rag_titan.evaluation.preparation.golden_files import SEPARATOR, Entry, entries_of
 from rag_titan.evaluation.preparation.near_misses import MOST, Passage, near_misses
@@ -89,7 +90,7 @@ def documents_of(documents: Any, notices: Notices) -> Documents:
 def chunks_of(chunks: Any, notices: Notices) -> tuple[Chunk, ...] | None:
     """The chunks from whatever they come as; None for None."""
     if isinstance(chunks, str | Path):
-        return read_table("chunks", chunks, notices).chunks
+        return read_chunks(chunks, notices)
     return None if chunks is None else assembled({"chunks": chunks}).chunks
 
 
