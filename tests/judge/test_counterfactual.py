@@ -18,13 +18,13 @@ from rag_titan.judge.facts import facts
 
 Record = dict[str, Any]
 
-DOCUMENT = "In 2019 the firm of Ada Voss moved to Oslo. Leave is 25 days, at most 1,000 hours. We met on 12 May 2024."
+DOCUMENT = "In 2019 the firm of Ada Voss moved to Oslo. Leave is 25 days, at most 1,000 hours. We met on 12 March 2024."
 QUERIES: list[Record] = [
     {"id": "q1", "question": "How long is leave?", "expected_answer": "25 days", "required_facts": ["25 days"],
      "expected_evidence": ["Leave is 25 days"], "retrieved_ids": ["a"], "context_ids": ["a"], "answer": "25 days",
      "latency_ms": 12},
     {"id": "q2", "question": "Where did the firm of Ada Voss move in 2019?", "expected_answer": "To Oslo, in 2019"},
-    {"id": "q3", "question": "When did we meet?", "expected_answers": ["on 2024-05-12", "12 May 2024"]},
+    {"id": "q3", "question": "When did we meet?", "expected_answers": ["on 2024-03-12", "12 March 2024"]},
     {"id": "q4", "question": "Is there a canteen?", "expected_answer": "No."},
     {"id": "q5", "question": "What is 25?", "expected_answer": "Leave is 25 days"},
 ]  # fmt: skip
@@ -50,8 +50,12 @@ def test_facts_are_changed_everywhere_alike() -> None:
     made = counterfactual(data())
     new = made.facts
     assert set(new) == {
-        ("numbers", "25"), ("names", "Oslo"), ("numbers", "2024"), ("dates", "May"), ("numbers", "12"),
-    }  # fmt: skip
+        ("numbers", "25"),
+        ("names", "Oslo"),
+        ("numbers", "2024"),
+        ("dates", "March"),
+        ("numbers", "12"),
+    }
     first, second, third, *_ = made.inputs["queries"]
     days = f"{new['numbers', '25']} days"
     assert first["expected_answer"] == first["required_facts"][0] == days
@@ -59,7 +63,7 @@ def test_facts_are_changed_everywhere_alike() -> None:
     assert days in made.inputs["chunks"][0]["text"]
     assert second["expected_answer"] == f"To {new['names', 'Oslo']}, in 2019"  # the year is in the question
     iso, long = third["expected_answers"]
-    day, month, year = new["numbers", "12"], new["dates", "May"], new["numbers", "2024"]
+    day, month, year = new["numbers", "12"], new["dates", "March"], new["numbers", "2024"]
     assert long == f"{day} {month} {year}"
     assert iso.startswith(f"on {year}-")
     assert iso.endswith(f"-{int(day):02}")
@@ -124,9 +128,20 @@ def test_a_word_that_is_small_elsewhere_is_no_name() -> None:
     assert not vocabulary.is_proper("Then")  # it stands first in its sentence
 
 
-def test_no_weekday_left() -> None:
-    texts = ["Open on Monday, Tuesday, Wednesday, Thursday, Friday, Saturday and Sunday."]
+def test_weekdays_change_places_where_all_are_taken() -> None:
+    text = "Open on Monday, Tuesday, Wednesday, Thursday, Friday, Saturday and Sunday, at most 2 hours in March."
     query = {"id": "q", "question": "When?", "expected_answer": "on Monday"}
+    made = counterfactual({"chunks": [text], "queries": [query]})
+    assert len(set(made.facts.values())) == len(made.facts) == 7
+    assert all(old != new for (_, old), new in made.facts.items())
+    (chunk,) = made.inputs["chunks"]
+    assert "in March" in chunk["text"]  # nobody asks for a month
+    assert restored(chunk["text"], made.as_dict()) == text
+
+
+def test_a_day_for_which_no_other_is_left() -> None:
+    texts = [f"On {day} June we met." for day in range(1, 29)]
+    query = {"id": "q", "question": "When in June?", "expected_answer": "on 12 June"}
     made = counterfactual({"chunks": texts, "queries": [query]})
     assert made.facts == {}
     assert made.unchanged == {"q": "no other fact is left to put in the place of its facts"}

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from rag_titan.evaluation.measures.draws import words
-from rag_titan.judge.facts import DATES, MONTHS, NAMES, NUMBERS, WEEKDAYS, days, facts, starts_sentence
+from rag_titan.judge.facts import DATES, MODAL, MONTHS, NAMES, NUMBERS, WEEKDAYS, days, facts, starts_sentence
 
 Key = tuple[str, str]
 
@@ -54,36 +54,43 @@ _TITLES = frozenset(("I", "Mr", "Mrs", "Ms", "Dr", "OK", "Yes", "No", "The"))
 
 
 def replacements(wanted: Iterable[Key], vocabulary: Vocabulary, seed: int = 0) -> dict[Key, str]:
-    """{fact: another one of its kind}, each different, and none that any of the texts has; so it can be undone.
+    """{fact: another one of its kind}, all different, so that it can be undone.
 
-    A number keeps its size: as many digits, the decimals, the zeros at its end. Where no other fact is left (there are
-    seven weekdays), the fact has no entry.
+    A number keeps its size: as many digits, the decimals, the zeros at its end. It becomes one that no text has, and so
+    does a name. Months change places with each other, and weekdays, all of them, for there are no others. A fact for
+    which nothing is left has no entry.
     """
     taken = set(vocabulary.counts)
     found: dict[Key, str] = {}
     for place, key in enumerate(dict.fromkeys(wanted)):
+        if key[0] == DATES:
+            found |= _turned(key[1], seed)
+            continue
         for new in _candidates(key, seed * 1_000_003 + place, vocabulary):
             if (key[0], new) not in taken:
                 found[key] = new
                 taken.add((key[0], new))
                 break
-    return found
+    return {key: new for key, new in found.items() if vocabulary.counts[key]}
+
+
+def _turned(old: str, seed: int) -> dict[Key, str]:
+    """The months, or the weekdays, each with the one so many places later; not May, which can be another word."""
+    names = WEEKDAYS if old in WEEKDAYS else tuple(month for month in MONTHS if month != MODAL)
+    if old not in names:
+        return {}
+    step = 1 + int(words(seed, 0, 1)[0]) % (len(names) - 1)
+    return {(DATES, name): names[(place + step) % len(names)] for place, name in enumerate(names)}
 
 
 def _candidates(key: Key, seed: int, vocabulary: Vocabulary) -> Iterator[str]:
     kind, old = key
     if kind == NAMES:
         return _names(old, seed)
-    if kind == DATES:
-        return _turned([month for month in MONTHS if month != "May"] if old in MONTHS else WEEKDAYS, seed)
     if kind == NUMBERS and old in vocabulary.days:
-        return _turned([str(day) for day in range(1, _LAST_DAY + 1)], seed)
+        first = int(words(seed, 0, 1)[0])
+        return (str(1 + (first + step) % _LAST_DAY) for step in range(_LAST_DAY))
     return _numbers(old, seed)
-
-
-def _turned(names: Sequence[str], seed: int) -> Iterator[str]:
-    first = int(words(seed, 0, 1)[0]) % len(names)
-    return (names[(first + step) % len(names)] for step in range(len(names)))
 
 
 def _numbers(old: str, seed: int) -> Iterator[str]:

@@ -38,7 +38,7 @@ class Counterfactual:
 
     inputs     the dataset, as `RAGEvaluator.evaluate` takes it; each question that changed has a key `counterfactual`
                with its facts
-    facts      {(kind, original): replacement}, the same in all texts; no replacement occurs in the texts as they were
+    facts      {(kind, original): replacement}, the same in all texts, all different
     unchanged  {question: why none of its facts was changed}
     left_out   the keys of questions and of the dataset that were there and are left out
     """

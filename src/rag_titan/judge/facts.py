@@ -16,7 +16,7 @@ MONTHS = (
 )  # fmt: skip
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-_MODAL = "May"  # which a sentence may begin with
+MODAL = "May"  # which a sentence may begin with
 _LONGEST_MONTH = 31
 _GROUP = 3  # digits
 
@@ -60,7 +60,7 @@ def facts(text: str) -> Iterator[Fact]:
         elif match["number"]:
             yield from (Fact(NUMBERS, value, *span) for value in _value(word))
         elif match["calendar"]:
-            if word != _MODAL or _beside_number(text, *span):
+            if word != MODAL or _beside_number(text, *span):
                 yield Fact(DATES, word, *span)
         elif word[0].isupper():
             yield Fact(NAMES, word, *span)
