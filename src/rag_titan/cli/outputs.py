@@ -86,6 +86,14 @@ class Outputs:
         for option, file in self._named:
             _check_no_input(option, file, read)
 
+    def check_beside(self, option: str, file: Path | None, inputs: Iterable[str | Path | None]) -> None:
+        """Raises SettingsError where a file that is written beside these is an input or one of them."""
+        if file is None:
+            return
+        _check_no_input(option, file, [Path(path) for path in inputs if path is not None and str(path) != "-"])
+        if file.resolve() in {other.resolve() for other in self.files}:
+            raise SettingsError(f"{option}: must not be one of the reports, got {file}. Choose another name.")
+
     def _check_report_name(self) -> None:
         if self.json.is_dir():
             found = f"got the folder {self.json}. Write {self.json / 'report.json'}."
@@ -144,8 +152,6 @@ def _check_place(option: str, file: Path, *, beside: bool = False) -> None:
 
 
 def _check_no_input(option: str, file: Path, read: Iterable[Path]) -> None:
-    from rag_titan.evaluation.preparation.document_files import TEXTS
-
     target = file.resolve()
     for path in read:
         if target == path.resolve():
@@ -154,7 +160,7 @@ def _check_no_input(option: str, file: Path, read: Iterable[Path]) -> None:
             continue
         inputs = [other.resolve() for other in path.iterdir() if _read_in_folder(other)]
         becomes_one = target.parent == path.resolve() and _read_in_folder(target)
-        becomes_text = not inputs and target.suffix.lower() in TEXTS and target.is_relative_to(path.resolve())
+        becomes_text = not inputs and target.is_relative_to(path.resolve())  # of documents, which are read with it
         if becomes_one or becomes_text or target in inputs:
             raise SettingsError(f"{option}: must not be an input of {path}, got {file} as both. Choose another name.")
 
