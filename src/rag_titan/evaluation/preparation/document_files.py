@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ def _is_table(value: Any) -> bool:
 
 def _folder(folder: Path, notices: Notices, load: Load | None) -> dict[str, str]:
     documents, others, refused = {}, [], list[Exception]()
-    for name, file in sorted(_files(folder)):
+    for name, file in sorted(_files(folder, notices)):
         if file.suffix.lower() in TEXTS:
             documents[name] = _text(file, name, notices)
         elif load is None or file.suffix.lower() not in PAPERS:
@@ -155,12 +156,18 @@ def _loaded(file: Path, name: str, load: Load | None) -> str:
     return load(file, name)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _files(folder: Path, notices: Notices) -> Iterator[tuple[str, Path]]:
     """The files in a folder and the folders in it, each with its name there."""
-    for file in folder.rglob("*"):
+    whole, leading_out = Path(os.path.realpath(folder)), []
+    for file in sorted(folder.rglob("*")):
         inside = file.relative_to(folder)
-        if not any(part.startswith(".") for part in inside.parts) and file.is_file():
+        if any(part.startswith(".") for part in inside.parts) or not file.is_file():
+            continue
+        if Path(os.path.realpath(file)).is_relative_to(whole):
             yield inside.as_posix(), file
+        else:
+            leading_out.append(inside.as_posix())
+    notices.add("links that lead out of the folder were not followed: {ids}.", leading_out)
 
 
 def _text(file: Path, name: str, notices: Notices) -> str:

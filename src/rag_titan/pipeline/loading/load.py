@@ -28,6 +28,7 @@ from rag_titan.pipeline.loading.word import word_document
 from rag_titan.pipeline.parts import Document
 
 MOST_BYTES = 1 << 29
+_LEADS_OUT = "must be in the folder, got a link that leads out of it. Give what it leads to by its own path."
 _HIDDEN = (".", "~$")  # "~$report.docx" says that Word has report.docx open
 _LOADERS: dict[str, Callable[[str, bytes], Document]] = {
     PDF: pdf_document,
@@ -136,6 +137,9 @@ def load_document(path: str | Path, name: str | None = None, *, is_named: bool =
 def _given(paths: Any) -> list[Any]:
     given = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     for path in given:
+        if path == "":  # which would be the current folder
+            rule = "must be paths of files or folders, got an empty text"
+            raise SettingsError(f"files: {rule}. Write '.' for this folder.")
         if not isinstance(path, str | os.PathLike):
             rule = f"must be paths of files or folders, got {path!r:.80}. Write them as ['docs/', 'leave.pdf']"
             raise SettingsError(f"files: {rule}.")
@@ -170,8 +174,9 @@ def _files(paths: Iterable[str | Path], warnings: list[str]) -> Iterator[_File]:
 
 
 def _in_folder(folder: Path, warnings: list[str]) -> list[Path]:
-    """The files below a folder, sorted by their path; links are followed, none of them twice."""
+    """The files below a folder, sorted by their path; links are followed, none of them twice or out of the folder."""
     files, folders, seen = [], [folder], set()
+    whole = Path(os.path.realpath(folder))
     while folders:
         at = folders.pop()
         if (real := os.path.realpath(at)) in seen:
@@ -182,6 +187,9 @@ def _in_folder(folder: Path, warnings: list[str]) -> list[Path]:
         except OSError as error:
             warnings.append(f"{at}: must be readable, got: {error.strerror or error}. Check its permissions.")
             continue
+        leading_out = [entry for entry in inside if not Path(os.path.realpath(entry)).is_relative_to(whole)]
+        warnings += [f"{entry}: {_LEADS_OUT}" for entry in sorted(leading_out)]
+        inside = [entry for entry in inside if entry not in leading_out]
         folders += sorted((entry for entry in inside if entry.is_dir()), reverse=True)
         files += [entry for entry in inside if not entry.is_dir()]
     return sorted(files, key=lambda path: path.relative_to(folder).parts)
