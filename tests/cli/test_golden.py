@@ -69,7 +69,7 @@ def test_check_reads_pdf_and_word_files_as_the_pipeline_does(run: Run, golden: P
     assert [problem["id"] for problem in found["problems"]] == ["g1"]  # its quote has a line break
     assert [text.partition(":")[0] for text in found["warnings"]] == [
         "cut.pdf",
-        "these files of the folder were not read",
+        "files of the folder that are no documents by their names were left out",
     ]
     one = run("golden", "check", golden, "--documents", folder / "leave.pdf")
     assert (one.code, one.err) == (1, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -57,6 +58,23 @@ def test_nothing_to_index_is_an_exit_code_of_its_own_and_leaves_no_file(run: Run
     done = run("index", write("", "empty.txt"), "--store", "i.db", *settings())
     assert (done.code, done.err) == (3, "rag-titan: nothing was indexed.\n")
     assert not (tmp_path / "i.db").exists()
+
+
+def test_the_chunks_and_texts_of_the_whole_index_are_written(run: Run, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    run("index", "docs", "--store", "i.db", *settings())
+    done = run("index", docs / "leave.md", "--store", "i.db", "--output", "data", *settings())
+    assert (done.code, done.err) == (0, "")
+    assert done.lines[-2] == "Written: data/chunks.jsonl, data/documents.jsonl"
+    chunks, documents = (
+        [json.loads(line) for line in (tmp_path / "data" / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("chunks", "documents")
+    )
+    assert {chunk["id"] for chunk in chunks} == {one.id for one in SqliteStore(tmp_path / "i.db", "counts").chunks()}
+    texts = {document["id"]: document["text"] for document in documents}
+    assert set(texts) == {"leave.md", "travel.md"}  # the second from its chunks: its file was not given
+    assert texts["leave.md"] == (docs / "leave.md").read_text()
+    assert [texts[chunk["doc_id"]][chunk["start"] : chunk["end"]] for chunk in chunks] == [c["text"] for c in chunks]
 
 
 def test_a_run_that_fails_at_its_first_document_leaves_no_empty_index(
@@ -145,6 +163,8 @@ def test_the_settings_come_from_the_command_line_then_the_environment_then_the_f
         (["--store", "docs"], "--store: docs: must be a file in a folder that is there, got a folder."),
         (["--store", "no/i.db"], "--store: no/i.db: must be a file in a folder that is there, got no folder no."),
         (["--store", "docs/leave.md", "docs/leave.md"], "--store: must not be a document, got docs/leave.md as both."),
+        (["--store", "i.db", "--output", "docs/leave.md"], "--output: must be a folder, got the file docs/leave.md."),
+        (["--store", "i.db", "--output", "docs"], "--output: must not hold the document docs, got docs."),
         (["--store", "i.db", "--set", "chunker"], "--set: must be NAME=VALUE, got 'chunker'."),
         (["--store", "i.db", "--set", "chunk=3"], "--set chunk: must be the name of a setting, got 'chunk'"),
         (["--store", "i.db", "--set", "k=x"], "--set k: must be a whole number, got 'x'."),

@@ -31,7 +31,11 @@ Golden = Annotated[Path, typer.Option(metavar="FILE", readable=False, help="The 
 Chunks = Annotated[Path | None, typer.Option(metavar="FILE", readable=False, help="The chunks of your index.")]
 Documents = Annotated[
     Path | None,
-    typer.Option(metavar="FILE|FOLDER", readable=False, help="The source documents, or a folder of text files."),
+    typer.Option(
+        metavar="FILE|FOLDER",
+        readable=False,
+        help="The source documents: a folder, a document, a dataset's file.",
+    ),
 ]
 ConfigFile = Annotated[
     Path | None,
@@ -56,16 +60,20 @@ def build(
 
     Exit codes: 0 fine, 2 bad input, 3 nothing matched.
     """
+    from rag_titan.cli.source_documents import source_documents
     from rag_titan.evaluation import build_dataset
 
     inputs = {"--logs": logs, "--golden": golden, "--chunks": chunks, "--documents": documents, "--config": config}
     check_folder(output, inputs.items())
     columns = columns_of(read_config(config, Path()))
     try:
-        built = build_dataset(logs, golden, chunks, documents, columns)
+        texts, notes = source_documents(documents)
+        built = build_dataset(logs, golden, chunks, texts, columns)
     except NothingMatchedError as error:
         complain(str(error))
         raise typer.Exit(UNMEASURED) from None
+    for note in notes:
+        built.notices.add(note)
     check_strangers(output, built, beside=("embeddings.npz", "dataset.json"))  # which belong to any queries
     files = built.write(output)
     say([*_matches(built), *what_to_know(built.notices), *_written(output, files, built)])

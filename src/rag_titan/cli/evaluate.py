@@ -100,24 +100,22 @@ def _untold(redact: bool) -> Iterator[None]:
 
 @contextmanager
 def _as_file(documents: Path | None) -> Iterator[Path | None]:
-    """The documents as a file of a dataset, which is what an evaluation reads and its processes share; for a folder of
-    texts, or one text, such a file is written for the time of the evaluation."""
+    """The documents as a file of a dataset, which is what an evaluation reads and its processes share; for a folder
+    of documents, or one document, such a file is written for the time of the evaluation."""
     if documents is None:
         yield None
         return
-    from rag_titan.evaluation.data.notices import Notices
-    from rag_titan.evaluation.preparation.document_files import TEXTS, read_documents
+    from rag_titan.cli.source_documents import is_file_of_records, source_documents
 
-    if not documents.is_dir() and documents.suffix.lower() not in TEXTS:
+    if is_file_of_records(documents):
         yield documents
         return
-    notices = Notices()
-    texts = read_documents(documents, notices)
-    for sentence in notices.texts():
+    texts, notes = source_documents(documents)
+    for sentence in notes:
         complain(f"note: {sentence}")
     with TemporaryDirectory(prefix="rag-titan-") as folder:
         file = Path(folder) / "documents.jsonl"
-        lines = (json.dumps({"id": name, "text": text}) + "\n" for name, text in texts.items())
+        lines = (json.dumps({"id": name, "text": text}) + "\n" for name, text in (texts or {}).items())
         file.write_text("".join(lines), encoding="utf-8")
         yield file
 

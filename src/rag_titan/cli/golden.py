@@ -77,10 +77,10 @@ def check(
 
     Exit codes: 0 ready, 1 problems or questions that nobody validated, 2 bad input.
     """
-    from rag_titan.cli.golden_documents import golden_documents
+    from rag_titan.cli.source_documents import source_documents
     from rag_titan.evaluation import check_golden
 
-    texts, notes = golden_documents(documents)
+    texts, notes = source_documents(documents)
     result = check_golden(golden, texts, chunks, separator=separator)
     result["warnings"] = [*notes, *result["warnings"]]
     printed = json.dumps(result, indent=2, ensure_ascii=False)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
+from rag_titan.cli.dataset_folder import check_folder
 from rag_titan.cli.outcome import FINE, UNMEASURED
+from rag_titan.cli.outputs import check_writable
 from rag_titan.cli.pipeline_options import ConfigFile, Sets, StoreFile, settings_with_store
 from rag_titan.cli.terminal import complain, counted, escaped, progress, say
 from rag_titan.errors import SettingsError
@@ -30,13 +33,21 @@ Files = Annotated[
 Prune = Annotated[
     bool, typer.Option("--prune", help="Take documents out of the index whose files are gone from the folders given.")
 ]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", readable=False,
+        help="Also write chunks.jsonl and documents.jsonl of the whole index, as build and evaluate read them.",
+    ),
+]  # fmt: skip
 STOPPED = 128 + signal.SIGINT
 MOST_NAMED = 20
 
 
 def index(
-    files: Files, prune: Prune = False, store: StoreFile = None, sets: Sets = None, config: ConfigFile = None
-) -> None:
+    files: Files, prune: Prune = False, store: StoreFile = None, output: Output = None, sets: Sets = None,
+    config: ConfigFile = None,
+) -> None:  # fmt: skip
     """Cut documents into chunks, and put these into a file that `rag-titan ask` searches.
 
     The same command takes in what changed since, and names what is gone; what
@@ -46,13 +57,13 @@ def index(
     Exit codes: 0 fine, 2 bad input, 3 nothing was indexed.
     """
     settings = settings_with_store(sets or (), config, store)
-    _check_store(Path(settings.store), files)
+    _check_places(Path(settings.store), output, files)
     from rag_titan.pipeline.loading.load import load_documents
 
     is_new = not Path(settings.store).exists()
     loading = load_documents(files)
     if is_new and not any(document.text.strip() for document in loading.documents):  # no file for nothing
-        say(f"Warning: {escaped(warning)}" for warning in loading.warnings)
+        say(_not_read(loading))
         complain("nothing was indexed.")
         raise typer.Exit(UNMEASURED)
     from rag_titan.pipeline.titan import RAGTitan
@@ -63,7 +74,9 @@ def index(
         done = _indexed(titan, loading)
         if isinstance(titan.store, Remembering):
             titan.store.remember(loading.paths)
-        say(_lines(settings.store, done, loading.warnings, titan.store.chunks(), absent, prune))
+        chunks = titan.store.chunks()
+        written = [] if output is None else _written(output, chunks, loading)
+        say([*_not_read(loading), *_lines(settings.store, done, chunks, _told(absent, prune), written)])
     finally:
         _leave_no_empty_file(titan.store, Path(settings.store), is_new)
     is_fine = bool(done.chunks or (absent and prune))
@@ -106,6 +119,23 @@ def _gone(store: Store, loading: Loading, files: Sequence[Path], prune: bool) ->
     return absent
 
 
+def _written(output: Path, chunks: Sequence[Chunk], loading: Loading) -> list[Path]:
+    """The chunks of the whole index and the texts in which they stand, as the files of a dataset."""
+    from rag_titan.evaluation.writing import write
+    from rag_titan.pipeline.titan import put_together
+
+    texts = {**put_together(chunks), **loading.texts()}
+    tables: dict[str, Iterable[dict[str, Any]]] = {
+        "chunks": (chunk.record() for chunk in chunks),
+        "documents": ({"id": name, "text": text} for name, text in texts.items()),
+    }
+    files = []
+    for name, records in tables.items():
+        files.append(output / f"{name}.jsonl")
+        write(files[-1], "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+    return files
+
+
 def _leave_no_empty_file(store: Store, file: Path, is_new: bool) -> None:
     """Takes away what this run made if there is nothing in it."""
     if is_new and not store.size() and isinstance(store, Remembering):
@@ -127,8 +157,11 @@ class Remembering(Protocol):
         """Close the file."""
 
 
-def _check_store(store: Path, files: Sequence[Path]) -> None:
-    """Raises SettingsError where the index would be a document, or where the folder for it is not there."""
+def _check_places(store: Path, output: Path | None, files: Sequence[Path]) -> None:
+    """Raises SettingsError where a document would be written over, or where something cannot be written."""
+    if output is not None:
+        check_folder(output, [("the document", file) for file in files])
+        check_writable("--output", output, "folder")
     if store.is_dir() or not store.absolute().parent.is_dir():
         got = "a folder" if store.is_dir() else f"no folder {store.parent}"
         raise SettingsError(f"--store: {store}: must be a file in a folder that is there, got {got}.")
@@ -136,18 +169,28 @@ def _check_store(store: Path, files: Sequence[Path]) -> None:
         raise SettingsError(f"--store: must not be a document, got {store} as both. Choose another name.")
 
 
-def _lines(
-    store: str, done: Indexed, warnings: Sequence[str], chunks: Sequence[Chunk], absent: Sequence[str], pruned: bool
-) -> Iterator[str]:
-    yield from (f"Warning: {escaped(warning)}" for warning in warnings)
-    yield f"Documents: {done.documents:,}, of which {done.unchanged:,} unchanged | Chunks: {done.chunks:,}"
-    others = len({chunk.doc_id for chunk in chunks}), len(chunks)
-    if others[1] > done.chunks:
-        yield f"With those of earlier runs: {others[0]:,} documents, {others[1]:,} chunks"
+def _not_read(loading: Loading) -> Iterator[str]:
+    yield from (f"Warning: {escaped(warning)}" for warning in loading.warnings)
+    yield from (f"Note: {escaped(note)}" for note in loading.notes())
+
+
+def _told(absent: Sequence[str], pruned: bool) -> Iterator[str]:
     if absent:
         more = f" and {len(absent) - MOST_NAMED:,} more" if len(absent) > MOST_NAMED else ""
         names = f"{', '.join(map(escaped, absent[:MOST_NAMED]))}{more}"
         yield f"Removed: {names}" if pruned else f"Gone, but still in the index: {names}. --prune takes them out."
+
+
+def _lines(
+    store: str, done: Indexed, chunks: Sequence[Chunk], told: Iterable[str], written: Sequence[Path]
+) -> Iterator[str]:
+    yield f"Documents: {done.documents:,}, of which {done.unchanged:,} unchanged | Chunks: {done.chunks:,}"
+    others = len({chunk.doc_id for chunk in chunks}), len(chunks)
+    if others[1] > done.chunks:
+        yield f"With those of earlier runs: {others[0]:,} documents, {others[1]:,} chunks"
+    yield from told
     yield f"Index: {escaped(store)}"
+    if written:
+        yield f"Written: {', '.join(escaped(file) for file in written)}"
     if chunks:
         yield f'Next: rag-titan ask "..." --store {escaped(shlex.quote(store))}'

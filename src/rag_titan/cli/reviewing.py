@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rag_titan.cli.golden_documents import golden_documents
+from rag_titan.cli.source_documents import source_documents
 from rag_titan.cli.terminal import escaped, say
 from rag_titan.evaluation.preparation.golden_review import REJECTED, Extract, GoldenReview
 
@@ -25,7 +25,7 @@ class Review:
     """A person, a file of golden questions, and the documents."""
 
     def __init__(self, golden: Path, documents: Path | None, separator: str) -> None:
-        texts, notes = golden_documents(documents)
+        texts, notes = source_documents(documents)
         self.golden = GoldenReview(golden, texts, separator)
         self.file = self.golden.file
         self._separator = separator

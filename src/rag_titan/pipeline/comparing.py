@@ -146,7 +146,9 @@ class _Comparing:
             self.documents = list(files)
         else:
             loading = load_documents(self._without_golden(files, golden))
-            self.documents, self.warnings = loading.documents, [*self.warnings, *loading.warnings]
+            loading.left_out = [name for name in loading.left_out if not _is_called(golden, name)]
+            self.documents = loading.documents
+            self.warnings += [*loading.warnings, *loading.notes()]
         if not any(document.text.strip() for document in self.documents):
             reason = f" ({self.warnings[0]})" if self.warnings else ""
             raise DatasetError("files", f"must hold at least one document with text, got none{reason}.")
@@ -322,6 +324,10 @@ def _value(report: Record, stage: str, key: str) -> tuple[float | None, int]:
         return None, 0
     detail = part["detail"].get(key) or {}
     return part.get("summary", part).get(key), detail.get("n") or 0
+
+
+def _is_called(golden: Any, name: str) -> bool:
+    return isinstance(golden, str | Path) and Path(golden).name == Path(name).name
 
 
 def _is_answered(query: Record) -> bool:

@@ -95,8 +95,8 @@ class RAGTitan:
         where nothing of the files can be loaded, and where no text is in the store then.
         """
         loading = load_documents(files)
-        self.warnings = [*loading.warnings]
-        if loading.warnings and not loading.documents:
+        self.warnings = [*loading.warnings, *loading.notes()]
+        if self.warnings and not loading.documents:
             raise self._nothing_to_index()
         index_documents(loading.documents, self.chunker, self.embedder, self.store)
         self.documents |= loading.texts()
@@ -107,7 +107,7 @@ class RAGTitan:
             self.retriever.retrieve(chunks[0].text[:100], 1)
         return {
             "chunks": [chunk.record() for chunk in chunks],
-            "documents": {**_put_together(chunks), **self.documents},
+            "documents": {**put_together(chunks), **self.documents},
             "indexed_ids": [chunk.id for chunk in chunks],
         }
 
@@ -298,10 +298,10 @@ def _sum(amounts: Sequence[int | None] | Sequence[float | None]) -> float | None
     return sum(known) if len(known) == len(amounts) else None
 
 
-def _put_together(chunks: Sequence[Chunk]) -> dict[str, str]:
-    """Documents from their chunks, by offset; what stands between two of them, which holds no word, is white space.
+def put_together(chunks: Sequence[Chunk]) -> dict[str, str]:
+    """{document id: text} from the chunks, by offset; what stands between two, which holds no word, is white space.
 
-    >>> _put_together([Chunk("1", "Hi Bob", 1, 7, "d"), Chunk("2", "Bob!", 4, 8, "d"), Chunk("3", "Yes", 10, 13, "d")])
+    >>> put_together([Chunk("1", "Hi Bob", 1, 7, "d"), Chunk("2", "Bob!", 4, 8, "d"), Chunk("3", "Yes", 10, 13, "d")])
     {'d': '\\nHi Bob!\\n\\nYes'}
     """
     pieces: dict[str, list[str]] = {}

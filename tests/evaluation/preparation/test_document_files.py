@@ -60,6 +60,14 @@ def test_pdf_and_word_files_are_read_by_a_loader_and_what_it_refuses_stops_nothi
         read_documents(tmp_path, load=load)
 
 
+def test_documents_without_text_are_named(tmp_path: Path) -> None:
+    for name, text in (("a.md", "one"), ("b.txt", ""), ("c.html", " \n")):
+        (tmp_path / name).write_text(text)
+    notices = Notices()
+    assert list(read_documents(tmp_path, notices)) == ["a.md", "b.txt", "c.html"]
+    assert notices.texts() == ["documents without text: b.txt, c.html."]
+
+
 def test_a_pdf_without_a_loader_is_said_to_be_one(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF")
     with pytest.raises(DatasetError, match=r"a\.pdf: must be a file of text \(.*\) or of records, got \.pdf\. Save it"):

@@ -67,9 +67,10 @@ def test_data_and_code_in_a_folder_are_read_only_when_they_are_named(tmp_path: P
     write(tmp_path, golden_json="[]", notes_txt="x", README="y", scan_xyz=pdf([["z"]]))
     loading = load_documents(tmp_path)
     assert ids(loading) == ["README", "notes.txt", "scan.xyz"]
-    assert loading.warnings == [
-        "golden.json: must be a document, got .json, which is read as text only if the file itself is given."
-        " Give it, or leave it out."
+    assert (loading.warnings, loading.left_out) == ([], ["golden.json"])
+    assert loading.notes() == [
+        "files of the folder that are no documents by their names were left out: golden.json. "
+        "Give a file itself to have it read."
     ]
     assert load_documents([tmp_path / "golden.json"]).texts() == {"golden.json": "[]"}
 

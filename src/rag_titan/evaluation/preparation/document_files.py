@@ -140,6 +140,7 @@ def _folder(folder: Path, notices: Notices, load: Load | None) -> dict[str, str]
             except DatasetError as error:
                 refused.append(error)
                 notices.add(str(error))
+    notices.add("documents without text: {ids}.", [name for name, text in documents.items() if not text.strip()])
     kinds = " ".join(TEXTS)
     notices.add(f"these files of the folder were not read: {{ids}}; what is read as text is {kinds}.", others)
     if refused and not documents:

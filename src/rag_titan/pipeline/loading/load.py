@@ -28,6 +28,7 @@ from rag_titan.pipeline.loading.word import word_document
 from rag_titan.pipeline.parts import Document
 
 MOST_BYTES = 1 << 29
+_MOST_NAMED = 20
 _LEADS_OUT = "must be in the folder, got a link that leads out of it. Give what it leads to by its own path."
 _HIDDEN = (".", "~$")  # "~$report.docx" says that Word has report.docx open
 _LOADERS: dict[str, Callable[[str, bytes], Document]] = {
@@ -46,11 +47,20 @@ class Loading:
     documents  those that could be opened, be it without a text in them, as a scanned PDF
     warnings   what could not be read, a sentence each that begins with the file; those of the documents are among them
     paths      {id: absolute path} of the documents
+    left_out   text in folders whose name is that of data or code: golden questions, settings, programs
     """
 
     documents: list[Document] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     paths: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    def notes(self) -> list[str]:
+        """What was left out, in a sentence, or nothing."""
+        more = f" and {len(self.left_out) - _MOST_NAMED:,} more" if len(self.left_out) > _MOST_NAMED else ""
+        names = f"{', '.join(self.left_out[:_MOST_NAMED])}{more}"
+        said = "files of the folder that are no documents by their names were left out"
+        return [f"{said}: {names}. Give a file itself to have it read."] if self.left_out else []
 
     def texts(self) -> dict[str, str]:
         """{id: text}, as the evaluation takes `documents`."""
@@ -83,7 +93,7 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
            was given, or the name of the file that was given; where two would have one id, the later keeps its path
 
     What a file is, its content says, before its name. In folders, text whose name is that of data or code (.json, .py)
-    is not read; name the file itself to have it read. A file that is given twice is read once. No file stops the rest:
+    is left out; name the file itself to have it read. A file that is given twice is read once. No file stops the rest:
     what could not be read, or not wholly, is said in the warnings, one sentence each.
 
     Raises MissingExtraError where a library is absent, and SettingsError for a root that is not above a path and for
@@ -99,7 +109,12 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
         name = _id_of(file, root, taken)
         taken.add(name)
         try:
-            document = load_document(file.path, name, is_named=file.is_given)
+            data = _content(file.path, name)
+            kind = kind_of(name, data)
+            if kind == TEXT and not file.is_given and suffix_of(name) not in SUFFIXES:
+                loading.left_out.append(name)
+                continue
+            document = _document(name, kind, data)
         except DatasetError as error:
             loading.warnings.append(str(error))
             continue
@@ -109,21 +124,20 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
     return loading
 
 
-def load_document(path: str | Path, name: str | None = None, *, is_named: bool = True) -> Document:
-    """One file.
+def load_document(path: str | Path, name: str | None = None) -> Document:
+    """One file; text is read whatever its name.
 
-    name      its id; the name of the file unless given
-    is_named  it was given by its name: text is read whatever the name
+    name  its id; the name of the file unless given
 
     Raises DatasetError where it cannot be read, and MissingExtraError where a library is absent.
     """
     path = Path(path)
     name = path.name if name is None else name
     data = _content(path, name)
-    kind = kind_of(name, data)
-    if kind == TEXT and not is_named and suffix_of(name) not in SUFFIXES:
-        rule = f"must be a document, got {suffix_of(name)}, which is read as text only if the file itself is given."
-        raise DatasetError(name, f"{rule} Give it, or leave it out.")
+    return _document(name, kind_of(name, data), data)
+
+
+def _document(name: str, kind: str, data: bytes) -> Document:
     try:
         document = _LOADERS[kind](name, data)
     except (DatasetError, MissingExtraError):
