@@ -335,14 +335,19 @@ def test_with_quotes_and_chunks_the_next_command_is_build_and_it_works(
         arguments = ("collect", "--golden", "my golden.json", "--url", app.url, *MAP, "--output", "run")
         done = run(*arguments)
         assert done.lines[-2:] == [
-            "Next: rag-titan evaluate --input run",
-            "With the chunks of your index, rag-titan build --chunks FILE finds the gold chunks of the quotes first.",
+            "With the chunks of your index, rag-titan build --chunks FILE finds the gold chunks of the quotes first;",
+            "those of an index of rag-titan are written by rag-titan index FILES --output FOLDER.",
         ]
+        assert done.lines[-3] == "Next: rag-titan evaluate --input run"
         write("".join(f'{{"id": "c{i}", "text": "x", "doc_id": "hr.pdf"}}\n' for i in (1, 2)), "chunks.jsonl")
         done = run(*arguments)
+        write('{"id": "hr.pdf", "text": "x"}\n', "documents.jsonl")  # as `index --output` has it beside the chunks
+        with_texts = run(*arguments)
     inputs = "--logs run/queries.jsonl --golden 'my golden.json' --chunks chunks.jsonl"
     assert done.lines[-1] == f"Next: rag-titan build {inputs} --output run-data"
     assert run(*shlex.split(done.lines[-1])[2:]).code == 0
+    assert with_texts.lines[-1] == f"Next: rag-titan build {inputs} --documents documents.jsonl --output run-data"
+    assert run(*shlex.split(with_texts.lines[-1])[2:]).code == 0
     write([{**question, "expected_chunk_ids": ["c1"]} for question in json.loads(questions.read_text())], "g.json")
     with serving(echo) as app:
         done = run("collect", "--golden", "g.json", "--url", app.url, *MAP, "--output", "run2")
