@@ -52,6 +52,17 @@ def test_every_quote_is_shown_below_its_source_though_its_line_was_broken_or_bol
     ]  # fmt: skip
 
 
+def test_of_a_table_the_row_is_quoted_that_the_answer_says(run: Run, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    table = "| Laptop | Days |\n|--------|------|\n| stolen | 3 |\n| broken | 9 |\n"
+    (docs / "lost.md").write_text(f"# Laptops\n\n{table}")
+    run("index", "docs", *OPTIONS)
+    done = run("ask", "After how many days is a stolen laptop replaced?", *OPTIONS)
+    assert done.lines[0] == "Laptop: stolen; Days: 3 [1]"
+    place = done.lines.index("[1] lost.md, Laptops")
+    assert done.lines[place + 1 : place + 3] == ['    "| stolen | 3 |"', ""]
+
+
 @pytest.mark.usefixtures("index")
 def test_as_json_it_is_the_record_with_the_passages(run: Run) -> None:
     record = json.loads(run("ask", QUESTION, *OPTIONS, "--format", "json", "--trace").out)

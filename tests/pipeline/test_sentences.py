@@ -78,3 +78,10 @@ def test_a_row_says_the_names_of_its_columns_and_one_of_no_table_or_another_form
 def test_rows_at_the_start_of_a_chunk_have_the_columns_that_it_knows() -> None:
     knowing = Chunk("c", "Oslo | 190\nBonn | 95\n\nx | y", 0, 0, "d", {"columns": "City | Limit"})
     assert sentences(knowing) == ["City: Oslo; Limit: 190", "City: Bonn; Limit: 95", "x, y"]
+
+
+def test_a_row_knows_its_line_in_the_chunk_below_a_title_too() -> None:
+    table = "Hotel prices\nAll of them are per night.\n\n| City | Limit |\n|---|---|\n| Oslo | **190** [1] |"
+    *_, row = quotable(Chunk("c", table, 0, 0, "d"))
+    assert (row.text, row.row) == ("City: Oslo; Limit: 190 (1)", "| Oslo | **190** [1] |")
+    assert {one.row for one in quotable(Chunk("c", "It is so.\n\n- an item", 0, 0, "d"))} == {""}

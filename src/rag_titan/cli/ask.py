@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LONGEST = 300  # characters of a passage
 _MARKER = re.compile(r"\[(\d{1,6})\]")
+_ENDS = " .;,"
 _MARKUP = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -76,21 +77,30 @@ def _sources(record: Mapping[str, Any], context: Sequence[Chunk]) -> Iterator[di
                 "number": number, "chunk_id": chunk.id, "source": chunk.metadata.get("source", chunk.doc_id),
                 "page": chunk.metadata.get("page"), "headings": chunk.metadata.get("headings"),
                 "start": chunk.start, "end": chunk.end, "text": chunk.text,
-                "quotes": _quotes(record["answer"], number, chunk.text),
+                "quotes": _quotes(record["answer"], number, chunk),
             }  # fmt: skip
 
 
-def _quotes(answer: str, number: int, passage: str) -> list[str]:
-    """What of the passage the answer says before its markers, or else how the passage begins."""
-    plain, found, said = _plain(passage), list[str](), ""
+def _quotes(answer: str, number: int, chunk: Chunk) -> list[str]:
+    """What of the passage the answer says before its markers, a row of a table as its line; or else its beginning."""
+    passage, plain, found, said = chunk.text, _plain(chunk.text), list[str](), ""
+    rows = _rows(chunk)
     for part in re.split(r"(\[\d{1,6}\])", answer):
         marker = _MARKER.fullmatch(part)
         if marker is None:
-            said = part.strip(" .;,") or said
+            said = part.strip(_ENDS) or said
         elif int(marker[1]) == number:
             pieces = [" ".join(piece.split()) for piece in (said, *reversed(_SENTENCE_END.split(said)))]
-            found += [piece[:LONGEST] for piece in pieces if piece and piece in plain][:1]
+            quoted = [rows.get(piece, piece) for piece in pieces if piece in rows or (piece and piece in plain)]
+            found += [quote[:LONGEST] for quote in quoted[:1]]
     return list(dict.fromkeys(found)) or [passage if len(passage) <= LONGEST else f"{passage[: LONGEST - 1]}…"]
+
+
+def _rows(chunk: Chunk) -> dict[str, str]:
+    """{a row of a table as answers say it: its line}"""
+    from rag_titan.pipeline.sentences import quotable
+
+    return {one.text.strip(_ENDS): one.row for one in quotable(chunk) if one.row}
 
 
 def _plain(passage: str) -> str:

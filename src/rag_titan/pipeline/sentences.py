@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from rag_titan.evaluation.data.sentences import sentences_of
@@ -25,11 +25,13 @@ class Sentence(NamedTuple):
 
     above     the last heading in the chunk above it, else the last of those that the chunk knows
     is_whole  it ends as a sentence does, or is an item of a list or a row of a table; no label, line of a form or piece
+    row       of a row of a table: its line in the chunk
     """
 
     text: str
     above: str
     is_whole: bool
+    row: str = ""
 
 
 @dataclass
@@ -65,7 +67,7 @@ def quotable(chunk: Chunk) -> list[Sentence]:
         for part in [block.text] if block.row else sentences_of(block.text):
             if cleaned := _clean(part):
                 whole = block.stands_apart or bool(_STOPPED.search(part))
-                found.append(Sentence(cleaned, block.above, whole))
+                found.append(Sentence(cleaned, block.above, whole, block.row.strip()))
     return found
 
 
@@ -140,7 +142,7 @@ def _without_titles(blocks: list[_Block]) -> list[_Block]:
             title = block.above, block.text.strip()
             continue
         if title is not None and block.above == title[0]:
-            block = _Block(block.text, title[1], block.stands_apart, block.lines)
+            block = replace(block, above=title[1])
         kept.append(block)
     return kept
 
