@@ -152,6 +152,8 @@ def test_redacted_statements_stay_unseen() -> None:
     report = RAGEvaluator(k=2, explorer=True, redact=True).evaluate(chunks=CHUNKS, queries=queries)
     assert "a secret" not in json.dumps(report)
     assert "Leave is" not in json.dumps(report)
+    (claim,) = report["explorer"]["queries"][0]["claims"]["answer"]
+    assert claim["places"] == []  # a place in a text that is not shown
 
 
 def test_junit_and_gates_take_the_stage_as_any(tmp_path: Path) -> None:
