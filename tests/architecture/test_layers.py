@@ -15,7 +15,7 @@ FACE = "rag_titan.evaluation"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("rag_titan", "rag_titan.errors"),
     (f"{FACE}.measures.*",),
-    (f"{FACE}.metric", f"{FACE}.conventions", f"{FACE}.limits", f"{FACE}.writing"),
+    (f"{FACE}.metric", f"{FACE}.conventions", f"{FACE}.limits", f"{FACE}.writing", f"{FACE}.moment"),
     (f"{FACE}.data.*",),
     (f"{FACE}.stages.*",),
     (f"{FACE}.catalogue", f"{FACE}.plugins"),
@@ -97,6 +97,7 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.integrations.github", f"{FACE}.reports.figures"): "prints numbers as the reports do",
     ("rag_titan.integrations.github", f"{FACE}.reports.findings"): "says what got worse as the reports do",
     ("rag_titan.integrations.github", f"{FACE}.reports.slice_tables"): "says which slice is worst as the reports do",
+    ("rag_titan.integrations.pytest_plugin", f"{FACE}.limits"): "takes for a switch what the evaluation does",
     ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.cells"): "cleans text of the data as the reports do",
     ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.evidence"): "counts what failed as the reports do",
     ("rag_titan.integrations.pytest_plugin", f"{FACE}.reports.findings"): "says what failed as the reports do",

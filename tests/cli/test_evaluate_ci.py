@@ -237,6 +237,20 @@ def test_github_gets_a_summary_and_annotations(against: Any, monkeypatch: pytest
     assert not [line for line in done.lines if line.startswith("::")]
 
 
+@pytest.mark.parametrize("name", ["data.json", "base.json", "report.json", "report.md"])
+def test_the_summary_takes_the_place_of_no_input_and_no_report(
+    run: Run, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    write(questions(3, set()))
+    run("evaluate", "--input", "data.json", "--output", "base.json")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / name))
+    done = run("evaluate", "--input", "data.json", "--baseline", "base.json", "--github")
+    assert done.code == 2
+    assert done.err.startswith("rag-titan: --github: must not be ")
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_without_a_place_for_the_summary_it_is_one_sentence(
     run: Run, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,3 +164,20 @@ def test_a_pytest_that_does_not_use_it_loads_nothing_of_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(["rag_titan.integrations", MODULE])
+
+
+@pytest.mark.parametrize("option", ["require_significant", "require_baseline"])
+def test_a_word_is_no_switch(option: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^{option}: must be True or False, got 'no'\.$"):
+        assert_gates(report_of(10, set()), **{option: "no"})  # type: ignore[arg-type]
+
+
+def test_an_option_of_no_evaluation_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"queries": [{"id": "q"}]}')
+    evaluate = Evaluation(tmp_path)
+    with pytest.raises(
+        SettingsError, match=r"^document: must be an option of an evaluation; the nearest is 'documents'"
+    ):
+        evaluate(tmp_path / "s.json", document="d.json")
+    with pytest.raises(SettingsError, match=r"^chunks: must be the path of a file or folder, got 5\.$"):
+        evaluate(tmp_path / "s.json", chunks=5)

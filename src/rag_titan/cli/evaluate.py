@@ -44,9 +44,12 @@ def evaluate(
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
     outputs = Outputs(output, per_query, html, junit, junit_per_query)
-    outputs.check([input, chunks, documents, baseline, config_file(config, Path())])
+    read_from = [input, chunks, documents, baseline, config_file(config, Path())]
+    outputs.check(read_from)
     before = _baseline(baseline)
     outputs.spare(_values_of(before))
+    if github:
+        outputs.check_beside("--github", _summary_file(), [*read_from, _values_of(before)])
     read = read_config(config, Path())
     chosen = merged(
         read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,
@@ -188,6 +191,12 @@ def _printed(outcome: Outcome, form: Form) -> Iterable[str]:
     from rag_titan.cli.wording import Wording
 
     return [outcome.json()] if form is Form.JSON else Wording(outcome, columns()).lines()
+
+
+def _summary_file() -> Path | None:
+    from rag_titan.integrations import github
+
+    return github.summary_file()
 
 
 def _tell_github(outcome: Outcome) -> None:

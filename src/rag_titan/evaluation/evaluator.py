@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
 from rag_titan.evaluation.limits import listed, names, said, switch
 from rag_titan.evaluation.metric import Metric, Stage
+from rag_titan.evaluation.moment import moment
 from rag_titan.evaluation.parallel import Job, Worker, processors, shared
 from rag_titan.evaluation.partial import QUERY_STAGES, Partial, Plan, cut_rows, partials
 from rag_titan.evaluation.plugins import installed_metrics
@@ -189,6 +189,7 @@ class _Run:
         self.dataset = dataset
         self.notices = Notices()
         self.partial = Partial()
+        moment()  # a wrong one is refused here, before the work is done
         if not isinstance(per_query, str | os.PathLike | None):
             raise SettingsError(f"per_query: must be 'report', None or a file, got {said(per_query)}.")
         self.keep_rows = per_query == "report"
@@ -363,7 +364,7 @@ class _Run:
             "skipped": self._skipped(),
             **({"judges": dict(sorted(self.partial.judges.items()))} if self.partial.judges else {}),
             "per_query": None if self.writer is None else str(self.writer.path),
-            "created_at": _now(),
+            "created_at": moment().isoformat(timespec="seconds"),
         }
 
 
@@ -390,10 +391,3 @@ def _cutoff(value: Any, name: str) -> int:
         shown = value if not isinstance(value, int) or abs(value) < 10**20 else "one of too many digits"
         raise SettingsError(f"{name}: must be a whole number from 1 to {DEEPEST:,}, got {shown!r}.")
     return k
-
-
-def _now() -> str:
-    """When the report was made; SOURCE_DATE_EPOCH (seconds) in its place makes reports equal byte for byte."""
-    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
-    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
-    return moment.isoformat(timespec="seconds")

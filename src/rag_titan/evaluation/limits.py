@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from rag_titan.errors import SettingsError
 
 SLACK = 1e-9  # far above the rounding of a mean of rates, far below any difference that matters
 MOST_COUNTED = 10**15  # far beyond every count of a run, and still exact as a float
+_LONGEST_PATH = 4096  # bytes, PATH_MAX of Linux; other systems have less
 _LONGEST = 60  # characters of a value that an error names
 
 
@@ -106,6 +109,23 @@ def mapped(value: Any, where: str, of: str) -> Mapping[Any, Any]:
 def mapped_or_none(value: Any, where: str, of: str) -> Mapping[Any, Any]:
     """The same; an option that is not given, None, is an empty mapping."""
     return {} if value is None else mapped(value, where, of)
+
+
+def checked_path(value: Any, where: str) -> Path:
+    """The option `value` as a path, which need not lead anywhere, but must be one that a system could have.
+
+    >>> checked_path("a\0b", "chunks")
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: chunks: must be the path of a file or folder, got 'a\\x00b'.
+    """
+    if isinstance(value, str | os.PathLike):
+        try:
+            path = Path(value)
+            if "\0" not in str(path) and len(os.fsencode(path)) < _LONGEST_PATH:
+                return path
+        except (TypeError, UnicodeEncodeError):  # a path of bytes; a lone surrogate
+            pass
+    raise SettingsError(f"{where}: must be the path of a file or folder, got {said(value)}.")
 
 
 def switch(value: Any, where: str) -> bool:

@@ -191,6 +191,12 @@ def _links(files: Sequence[Path], environment: Mapping[str, str]) -> list[str]:
     return [f"Reports: {names}{f' ([artifacts of this run]({page}))' if page else ''}"]
 
 
+def summary_file(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """The file that the summary of the step is appended to; None outside GitHub Actions."""
+    name = environment.get(VARIABLE)
+    return Path(name) if name else None
+
+
 def append(text: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Append the text to the summary of the step. Why it was not appended, in one sentence; None where it was.
 

@@ -99,6 +99,7 @@ class Evaluation:
 
         from rag_titan.cli.config import read_config
         from rag_titan.cli.settings import columns_of, evaluator_of
+        from rag_titan.errors import nearest
         from rag_titan.evaluation import RAGEvaluator, SettingsError
 
         known = signature(RAGEvaluator).parameters
@@ -113,6 +114,11 @@ class Evaluation:
             return evaluator.evaluate(**{**data, **options})
         if not Path(data).is_dir():
             options.setdefault("columns", columns_of(config))
+        takes = signature(evaluator.evaluate_path).parameters
+        if strange := [name for name in options if name not in takes]:
+            raise SettingsError(
+                f"{strange[0]}: must be an option of an evaluation{nearest(strange[0], [*known, *takes])}."
+            )
         return evaluator.evaluate_path(data, **options)
 
 
@@ -139,9 +145,15 @@ def assert_gates(
     >>> assert_gates({"retrieval": {"summary": {"recall_at_k": 0.9}}}, gates={"retrieval": {"recall_at_k": 0.8}})
     """
     __tracebackhide__ = True
-    outcome = _outcome(report, {} if gates is None else gates, require_significant)
-    rules = replace(outcome.rules, baseline=require_baseline)
-    outcome = replace(outcome, rules=rules, comparison=_compared(report, baseline, require_baseline))
+    from rag_titan.evaluation.limits import switch
+
+    significant, needed = (
+        switch(require_significant, "require_significant"),
+        switch(require_baseline, "require_baseline"),
+    )
+    outcome = _outcome(report, {} if gates is None else gates, significant)
+    rules = replace(outcome.rules, baseline=needed)
+    outcome = replace(outcome, rules=rules, comparison=_compared(report, baseline, needed))
     if outcome.failing:
         raise AssertionError("\n".join(_lines(outcome)))
     if outcome.first_run:

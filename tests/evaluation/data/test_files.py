@@ -77,6 +77,8 @@ def test_empty_lines_between_records_keep_their_number(tmp_path: Path, monkeypat
         (b" \n\n", "an empty file"),
         (b"\xef\xbb\xbf", "an empty file"),
         ('{"id": 1}'.encode("utf-16"), "UTF-16 text. Save it as UTF-8"),
+        ('{"id": 1}'.encode("utf-32"), "UTF-32 text. Save it as UTF-8"),
+        (b"\0\0\xfe\xff" + '{"id": 1}'.encode("utf-32-be"), "UTF-32 text. Save it as UTF-8"),
         ('{"id": 1}'.encode("utf-16-be"), "zero bytes"),
         (b"\x93NUMPY\x01\x00v\x00", "zero bytes"),
         (b"PAR1\x15\x04", "a Parquet file. Give it a name that ends in .parquet"),

@@ -23,6 +23,7 @@ GONE = object()
 BREAKS: dict[str, Any] = {
     "null": None, "number": 5, "text": "x", "list": [], "object": {}, "nan": float("nan"), "negative": -1,
     "great": 1e308, "greater": 10**400, "missing": GONE, "true": True, "list of a number": [5], "odd object": {"x": 5},
+    "surrogate": "\ud800",
 }  # fmt: skip
 
 Place = tuple[str | int, ...]

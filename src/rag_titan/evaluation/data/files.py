@@ -24,6 +24,7 @@ from rag_titan.evaluation.data.malformed import utf8
 from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.data.records import Inputs
 from rag_titan.evaluation.data.rows import Naming
+from rag_titan.evaluation.limits import checked_path
 
 T = TypeVar("T", bound=Struct)
 
@@ -45,6 +46,8 @@ _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _FOREIGN = {
     b"PAR1": "a Parquet file. Give it a name that ends in .parquet.",
     b"PK\x03\x04": "a zip archive. Unpack it first.",
+    b"\xff\xfe\0\0": "UTF-32 text. Save it as UTF-8.",  # before UTF-16, which begins alike
+    b"\0\0\xfe\xff": "UTF-32 text. Save it as UTF-8.",
     b"\xff\xfe": "UTF-16 text. Save it as UTF-8.",
     b"\xfe\xff": "UTF-16 text. Save it as UTF-8.",
     b"BZh": "a bzip2 archive. Unpack it, or pack it with gzip.",
@@ -60,7 +63,7 @@ class File:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        self.path = checked_path(path, "file")
         self.is_stdin = str(path) == STDIN
         self.name = "standard input" if self.is_stdin else self.path.name or str(path)
         self._where = self.name if self.is_stdin else str(path)
@@ -165,7 +168,7 @@ def checked_start(data: bytes, name: str, *, zeros: bool = False) -> bytes:
             raise DatasetError.without_data(name, f"must be JSON as UTF-8 text, got {what}")
     if not zeros and b"\0" in data[:1024]:
         raise DatasetError.without_data(
-            name, "must be JSON as UTF-8 text, got zero bytes: binary data, or UTF-16. Save it as UTF-8."
+            name, "must be JSON as UTF-8 text, got zero bytes: binary data, UTF-16 or UTF-32. Save it as UTF-8."
         )
     data = data.removeprefix(_BOM)
     if not data.strip():

@@ -22,6 +22,7 @@ from rag_titan.evaluation.data.queries import QuerySource, ReadyRows
 from rag_titan.evaluation.data.rows import Rows, ValueRows
 from rag_titan.evaluation.data.source import Source, form_of
 from rag_titan.evaluation.data.vectors import load_npz
+from rag_titan.evaluation.limits import checked_path, switch
 
 T = TypeVar("T", bound=Struct)
 
@@ -54,6 +55,10 @@ def open_dataset(
     Any of these but .npz may be compressed with gzip. Raises DatasetError with the place: the line, the row or the
     element, and the key. Raises SettingsError for a mapping that is none.
     """
+    for name, value in (("path", path), ("chunks", chunks), ("documents", documents)):
+        if value is not None or name == "path":
+            checked_path(value, name)
+    switch(skip_bad_records, "skip_bad_records")
     mapping = None if columns is None else Columns.of(columns)
     folder = str(path) != "-" and Path(path).is_dir()
     inputs = _folder(Path(path), mapping) if folder else _single(File(path), mapping)

@@ -115,7 +115,7 @@ def _check(value: Mapping[str, Any], form: tuple[Schema, Any], where: str, again
 def _fits(value: Any, kind: Any) -> bool:
     try:
         convert(value, kind)
-    except (ValidationError, RecursionError):
+    except (ValidationError, RecursionError, UnicodeEncodeError):  # the last: a lone surrogate, which the walk takes
         return False
     return True
 

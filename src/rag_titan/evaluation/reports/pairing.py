@@ -17,6 +17,7 @@ from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.measures.latency import Sample
 from rag_titan.evaluation.measures.sums import Moments
 from rag_titan.evaluation.metric import MEAN, Metric
+from rag_titan.evaluation.reports.figures import count_text
 from rag_titan.evaluation.reports.parquet import stored_columns
 
 Report = Mapping[str, Any]
@@ -98,8 +99,9 @@ def pair_of(current: Report, baseline: Report, rows: Rows) -> Pair:
     pair.places = now, before
     pair.questions = {"current": len(pair.current.ids), "baseline": len(pair.baseline.ids), "shared": len(shared)}
     if len(shared) < max(pair.questions["current"], pair.questions["baseline"]):
+        number = f"{count_text(len(shared), 'question')} {'is' if len(shared) == 1 else 'are'}"
         pair.notes.append(
-            f"Only {len(shared)} questions are in both reports ({pair.questions['current']} now, "
+            f"Only {number} in both reports ({pair.questions['current']} now, "
             f"{pair.questions['baseline']} in the baseline): metrics of questions are compared over these."
         )
         _over_the_shared(pair, rows)
