@@ -123,6 +123,7 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.cli.demo", f"{FACE}.reports.priorities"): "shows the first of the priorities that a report lists",
     ("rag_titan.cli.metrics", f"{FACE}.scoring.policy"): "shows the default weights, which no report has",
     ("rag_titan.cli.init", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
+    ("rag_titan.cli.demo", f"{FACE}.reports.ratings"): "brackets a rating that stands on little as the reports do",
     ("rag_titan.cli.golden", f"{FACE}.preparation.golden_template"): "writes a file to fill in; in Python write a list",
     ("rag_titan.cli.reviewing", f"{FACE}.preparation.golden_review"): "is the dialogue to it, of no use without one",
     ("rag_titan.cli.import_", f"{FACE}.catalogue"): "asks which metrics an import can measure",

@@ -80,6 +80,7 @@ def _table(title: str, columns: Sequence[tuple[str, Any]]) -> Table:
 def _scorecard(report: Report) -> Table:
     from rag_titan.evaluation.reports.evidence import asked_text
     from rag_titan.evaluation.reports.figures import score_text
+    from rag_titan.evaluation.reports.ratings import IN_BRACKETS, rating_text
 
     right = {"justify": "right", "no_wrap": True}
     one_line = {"no_wrap": True}
@@ -95,8 +96,10 @@ def _scorecard(report: Report) -> Table:
         colour = COLOURS.get(stage["rating"], "red")
         filled = round(BAR * (stage["score"] or 0) / 100)
         bar = f"[{colour}]{'█' * filled}[/]{'░' * (BAR - filled)}"
-        rating = f"[{colour}]{stage['rating']}[/]"
+        rating = f"[{colour}]{rating_text(stage)}[/]"
         table.add_row(stage["label"], score_text(stage["score"]), bar, rating, asked_text(report, name) or "all")
+        if rating_text(stage) != stage["rating"]:
+            table.caption = IN_BRACKETS
     return table
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rag_titan.evaluation.reports.priorities import priorities
+from rag_titan.evaluation.reports.priorities import blamed, priorities
 
 
 def test_the_most_points_come_first_and_all_of_them_are_what_the_score_lacks(report: dict[str, Any]) -> None:
@@ -30,3 +30,45 @@ def test_what_costs_next_to_nothing_is_left_out_and_so_is_a_missing_scorecard(re
     assert len(priorities(report, least=5)) < len(priorities(report))
     assert priorities({}) == []
     assert priorities({"scorecard": None}) == []
+
+
+def worded(right: int, wrong: int, unjudged: int, **values: float) -> dict[str, Any]:
+    """A report of which the answers have these verdicts and the final answer these metrics."""
+    metrics = {
+        key: {"value": value, "score": 100 * value, "weight": 1.0, "points_lost": 10 * (1 - value)}
+        for key, value in values.items()
+    }
+    counts = {"questions": right + wrong + unjudged, "right": right, "wrong": wrong, "unjudged": unjudged}
+    detail = {key: {"n": counts["questions"], "of": counts["questions"]} for key in values}
+    return {
+        "scorecard": {"stages": {"end_to_end": {"metrics": metrics}}},
+        "end_to_end": {"detail": detail},
+        "diagnosis": {"counts": counts},
+    }
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "unjudged", "exact", "f1"),
+    [
+        (11, 0, 0, None, None),  # all right, in other words
+        (8, 2, 0, 2.0, 2.0),  # 2 of the 10 that fail it: 2/10 of 10 points; 2 of the 5 that F1 lacks: 2/5 of 5 points
+        (0, 0, 10, None, 5.0),  # nobody says: F1 stands in for a verdict, exact match says nothing of a long answer
+        (0, 10, 0, 10.0, 5.0),
+    ],
+)
+def test_words_count_as_far_as_answers_may_be_wrong(
+    right: int, wrong: int, unjudged: int, exact: float | None, f1: float | None
+) -> None:
+    report = worded(right, wrong, unjudged, answer_exact_match=0.0, answer_f1=0.5, task_success_rate=0.5)
+    found = {entry["metric"]: entry["points"] for entry in priorities(report)}
+    assert found.pop("task_success_rate") == 5.0  # compares no words
+    expected = {"answer_exact_match": exact, "answer_f1": f1}
+    assert found == pytest.approx({key: value for key, value in expected.items() if value is not None})
+
+
+def test_a_report_without_verdicts_blames_all_of_it() -> None:
+    report = worded(1, 1, 0, answer_exact_match=0.0)
+    metric = report["scorecard"]["stages"]["end_to_end"]["metrics"]["answer_exact_match"]
+    assert blamed(report, "end_to_end.answer_exact_match", metric) == 0.5
+    del report["diagnosis"]
+    assert blamed(report, "end_to_end.answer_exact_match", metric) == 1.0

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from rag_titan.evaluation.catalogue import ROWS, by_place, label_of, value_of
+from rag_titan.evaluation.limits import below
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.failures import NOT_KNOWN, failed_queries
-from rag_titan.evaluation.reports.figures import NOTHING, share_text, value_text
+from rag_titan.evaluation.reports.figures import share_text, value_text
+from rag_titan.evaluation.scoring.policy import LITTLE_MEASURED
 
 Report = Mapping[str, Any]
 
-LITTLE = 0.25  # of what counts; a rating that stands on less says so
 _NAMED = 5
 _CAPPED = 100  # ids a stage that a report without lists per query has
 _AFTER_THE_EVIDENCE = (Stage.GENERATION, Stage.END_TO_END)
@@ -217,17 +218,6 @@ def asked_text(report: Report, stage: str) -> str:
     return f"{fewest:,}{f' to {most:,}' if most > fewest else ''} of {of:,}"
 
 
-def rated_text(report: Report, stage: str, of_stage: Mapping[str, Any]) -> str:
-    """The rating of a stage, and on how many questions it stands where that is not all of them.
-
-    >>> rated_text({}, "retrieval", {"rating": "Excellent"}), rated_text({}, "retrieval", {"rating": None})
-    ('Excellent', '–')
-    """
-    rating = of_stage.get("rating")
-    asked = asked_text(report, stage)
-    return NOTHING if rating is None else f"{rating}, on {asked} questions" if asked else str(rating)
-
-
 def little_text(report: Report) -> str | None:
     """What to say beside a rating that stands on little; None where it stands on enough.
 
@@ -236,7 +226,7 @@ def little_text(report: Report) -> str | None:
     """
     overall = (report.get("scorecard") or {}).get("overall") or {}
     coverage = overall.get("coverage")
-    if overall.get("score") is None or coverage is None or coverage >= LITTLE:
+    if overall.get("score") is None or coverage is None or not below(coverage, LITTLE_MEASURED.value):
         return None
     return f"the rating stands on {share_text(coverage)} of what counts"
 

@@ -12,7 +12,6 @@ from rag_titan.evaluation.reports import html_figures as figures
 from rag_titan.evaluation.reports import stage_tables
 from rag_titan.evaluation.reports.evidence import (
     alarms_text,
-    asked_text,
     begin_text,
     counts_of,
     evidence_line,
@@ -36,6 +35,7 @@ from rag_titan.evaluation.reports.figures import (
 from rag_titan.evaluation.reports.findings import gate_verdict, gates_verdict
 from rag_titan.evaluation.reports.pairing import rows_by_id
 from rag_titan.evaluation.reports.priorities import priorities
+from rag_titan.evaluation.reports.ratings import caveats, rating_text
 from rag_titan.evaluation.scoring.policy import default_weight
 
 Report = Mapping[str, Any]
@@ -160,8 +160,8 @@ class Sections:
             "label": str(of_stage.get("label") or label_of(stage)),
             "score": score_text(score),
             "bar": figures.scaled(score, 100),
-            "rating": of_stage.get("rating") or self._unrated(stage, score),
-            "asked": asked_text(self.report, stage),
+            "rating": rating_text(of_stage) or self._unrated(stage, score),
+            "beside": ", ".join(caveats(self.report, stage, of_stage)),
             "coverage": share_text(finite(of_stage.get("coverage"))),
             "weight": _plain(of_stage.get("weight")),
             "rows": [row for row in rows if row["measured"]],

@@ -19,7 +19,6 @@ from rag_titan.evaluation.reports.evidence import (
     little_text,
     loss_words,
     place_text,
-    rated_text,
 )
 from rag_titan.evaluation.reports.failures import failed_queries, spread
 from rag_titan.evaluation.reports.figures import (
@@ -34,6 +33,7 @@ from rag_titan.evaluation.reports.figures import (
 )
 from rag_titan.evaluation.reports.findings import gate_verdict, gates_verdict
 from rag_titan.evaluation.reports.priorities import priorities
+from rag_titan.evaluation.reports.ratings import rated_text
 
 Report = Mapping[str, Any]
 

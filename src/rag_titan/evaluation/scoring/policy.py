@@ -143,6 +143,11 @@ PRIMARY_SHARE = Choice(0.8, "What a comparison is about is seen best; a collapse
 
 RECHUNKED = Choice(0.5, "Where most chunks are others than before, gold by chunk id means other texts, or none.")
 
+LEAST_SHARED = Choice(
+    0.5, "A run that lost most of the baseline's questions says nothing of those, and too few are left to see a drop."
+)
+"""Of the baseline's questions; with less of them a rule about regressions cannot be judged."""
+
 JUDGED_LIMITS: Mapping[str, Choice] = {
     "context_recall": Choice(
         0.70, "As the gate on recall: with a third of the statements missing, no answer is whole."
@@ -166,6 +171,11 @@ RATINGS: tuple[tuple[float, str], ...] = (  # from this score on; an edge belong
 )
 
 ENOUGH_MEASURED = Choice(0.75, "With a quarter of the policy unmeasured, the score still speaks for the rest.")
+
+LITTLE_MEASURED = Choice(
+    0.25, "Below, what was not measured is over three times what was: the rating may be any other."
+)
+"""A rating that stands on less, of a stage or of the whole, says so."""
 
 SLICE_MINIMUM = Choice(10, "Of fewer questions one answer more or less is ten points: a number that only misleads.")
 SLICES_MOST = Choice(20, "As many as a person reads; the worst stand first, and the rest is there in one line a tag.")

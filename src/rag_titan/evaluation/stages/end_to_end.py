@@ -96,7 +96,7 @@ def _unexplained(quantile: Reduce) -> Metric:
 METRICS: tuple[Metric, ...] = (
     _row(
         "answer_exact_match", "Exact Match", EndToEndInputs.exact_match, "1 if norm(A) = norm(Y), else 0",
-        "Whether a short factual answer is right.", RATE, REFERENCE,
+        "Whether a short factual answer is right. Free text fails it without fault.", RATE, REFERENCE,
     ),
     _row(
         "answer_f1", "Answer F1", EndToEndInputs.f1, "2PR / (P + R)",
