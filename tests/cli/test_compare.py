@@ -52,6 +52,13 @@ def test_a_table_best_first_and_both_files_beside_it(run: Run, given: list[objec
     assert (tmp_path / "out" / "comparison.md").read_text().startswith("# Comparison of pipelines\n")
 
 
+def test_one_question_and_one_document_are_said_in_the_singular(run: Run, write: Write, tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    golden = write([{"id": "g", "question": "How many days?", "expected_evidence": ["days"]}], "g.json")
+    done = run("compare", "--files", docs / "leave.md", "--golden", golden, *settings(reranker="none"))
+    assert any(line.endswith("1 question, 1 document.") for line in done.lines)
+
+
 def test_small_sizes_have_an_overlap_that_fits(run: Run, write: Write, tmp_path: Path) -> None:
     folder(tmp_path / "docs")
     done = run("compare", "--files", "docs", "--golden", write(GOLDEN, "golden.json"), "--sizes", "20,40")

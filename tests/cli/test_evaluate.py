@@ -265,6 +265,11 @@ def test_an_option_that_breaks_its_rule_is_one_sentence_and_code_2(
     assert done.err.count("\n") == 1
 
 
+def test_one_question_is_said_in_the_singular(run: Run, write: Write) -> None:
+    done = run("evaluate", "--input", write(dataset({"id": "q1", "error": "down"})))
+    assert "Errors: 1 of 1 question got no answer (q1)" in done.lines
+
+
 @pytest.mark.parametrize("rate", ["nan", "2", "-0.1", "inf"])
 def test_a_rate_that_would_switch_its_rule_off_is_refused(run: Run, write: Write, rate: str) -> None:
     done = run("evaluate", "--input", write(dataset()), "--max-error-rate", rate)

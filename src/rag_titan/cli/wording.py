@@ -8,7 +8,7 @@ from rag_titan.cli.outcome import NOTHING_MEASURED, Outcome
 from rag_titan.cli.terminal import escaped, wrapped
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
-from rag_titan.evaluation.reports.figures import score_text, share_text
+from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, gate_lines, titled_lines, verdict_text
 from rag_titan.evaluation.reports.judged_tables import judged_line
 from rag_titan.evaluation.reports.slice_tables import slice_lines
@@ -48,7 +48,7 @@ class Wording:
         if errors["count"]:
             named = ", ".join(shown(name) for name in errors["first"])
             more = ", ..." if errors["count"] > len(errors["first"]) else ""
-            yield f"Errors: {errors['count']} of {errors['of']} questions got no answer ({named}{more})"
+            yield f"Errors: {errors['count']:,} of {count_text(errors['of'], 'question')} got no answer ({named}{more})"
 
     def _skipped(self) -> Iterator[str]:
         skipped = self.outcome.report["meta"]["skipped"]

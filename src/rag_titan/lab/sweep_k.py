@@ -122,7 +122,7 @@ def _warnings(rows: list[KRow], answers: AnswerQuality | None) -> list[str]:
         said.append(f"rankings shorter than K ({counts} questions), which see no more at that K; log deeper ones.")
     few = max((row.retrieval[OF_KNEE].n for row in rows), default=0)
     if 0 < few < 20:
-        said.append(f"{few} questions are few: at fewer than 20 a knee is mostly chance.")
+        said.append(f"questions are few ({few}): at fewer than 20 a knee is mostly chance.")
     if answers is None:
         said.append("no answers for each K: give runs that were made with them to see what they gain and lose.")
     return said

@@ -11,7 +11,7 @@ from typing import Any
 
 from rag_titan.errors import SettingsError, nearest
 from rag_titan.evaluation.reports.cells import line, table
-from rag_titan.evaluation.reports.figures import value_text
+from rag_titan.evaluation.reports.figures import count_text, value_text
 from rag_titan.evaluation.writing import PathLike, write
 from rag_titan.pipeline.settings import Settings
 
@@ -200,7 +200,8 @@ class Comparison:
 
     def notes(self) -> Iterator[str]:
         """How the table is to be read."""
-        yield f"{self._order()}; {self.questions} questions, {self.documents} documents."
+        size = f"{count_text(self.questions, 'question')}, {count_text(self.documents, 'document')}"
+        yield f"{self._order()}; {size}."
         yield (
             "Chunk ids change with the chunker, so evidence is compared as quotes and tokens of the documents. Ranks "
             f"(Recall@{self.k}, MRR, nDCG) are of chunks that hold a quote whole; a question whose quotes no chunk "
@@ -220,7 +221,7 @@ class Comparison:
         """Of each combination whose questions failed: how many, and why the first did."""
         for row in self.measured:
             if row.errors:
-                count = f"{row.errors} of {row.questions} questions with {row.variant.name}"
+                count = f"{row.errors:,} of {count_text(row.questions, 'question')} with {row.variant.name}"
                 yield f"{count}, the first: {row.first_error}"
 
     def as_dict(self) -> dict[str, Any]:
