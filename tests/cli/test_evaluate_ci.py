@@ -36,6 +36,20 @@ NOISE = (questions(30, {1, 2, 3}), questions(30, {1, 4, 5, 6}))
 FEW = (questions(10, {1}), questions(10, {1, 2, 3, 4}))
 
 
+@pytest.mark.parametrize("rule", ["--require-significant", "--fail-on-regression"])
+@pytest.mark.parametrize(("left", "code"), [(3, 2), (29, 2), (30, 0), (60, 0)])
+def test_a_run_that_lost_most_of_the_questions_cannot_be_judged(against: Any, rule: str, left: int, code: int) -> None:
+    """The boundary by hand: of 60 questions 30 are half."""
+    done = against(questions(60, set()), questions(left, set()), rule)
+    assert done.code == code
+    said = f"at least 50% of the baseline's questions must be in the run, got {left} of 60. Ask them all"
+    assert (said in " ".join((done.out + done.err).split())) == (code == 2)
+
+
+def test_without_a_rule_about_regressions_fewer_questions_are_a_note(against: Any) -> None:
+    assert against(questions(60, set()), questions(3, set())).code == 0
+
+
 def test_a_real_drop_fails(against: Any) -> None:
     done = against(*DROP, "--require-significant")
     assert done.code == 1

@@ -144,7 +144,9 @@ class Wording:
         if not self.outcome.measured:
             yield NOTHING_MEASURED
         elif self.outcome.not_comparable:
-            yield "Failed: not comparable with the baseline"
+            told = (self.outcome.comparison or {}).get("comparable")  # why there is none stands above, of too few not
+            why = f": {self.outcome.not_comparable.removeprefix('baseline: ')}" if told else ""
+            yield f"Failed: not comparable with the baseline{why}"
         elif self.outcome.failures:
             yield f"Failed: {', '.join(self.outcome.failures)}"
         elif verdict is not None:
