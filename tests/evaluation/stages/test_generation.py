@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_titan.evaluation import RAGEvaluator
 from rag_titan.evaluation.conventions import conventions_of
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.records import Chunk, Claim, Query
@@ -259,3 +260,13 @@ def test_an_answer_to_what_cannot_be_answered_needs_a_word_on_whether_it_refused
         "query q0, q5: unanswerable and answered, but `abstained` is not given, so nobody can say whether that is "
         "right; log it."
     ]
+
+
+def test_gold_labels_alone_do_not_make_a_question_answerable() -> None:
+    refused = {"id": "q1", "expected_chunk_ids": ["c"], "answer": "I do not know.", "abstained": True}
+    report = RAGEvaluator().evaluate(queries=[refused, {"id": "q2", "answerable": False, "abstained": True}])
+    detail = report["generation"]["detail"]["abstention_accuracy"]
+    assert detail["n"] == 1
+    assert "measured for 1 of 2; the others do not have answerable and abstained together" in detail["reason"]
+    report = RAGEvaluator().evaluate(queries=[{**refused, "answerable": True}])
+    assert report["generation"]["summary"]["abstention_accuracy"] == 0.0

@@ -131,7 +131,10 @@ class Query(Struct, forbid_unknown_fields=True, omit_defaults=True, gc=False, kw
     expected_citations: Annotated[Ids | None, Meta(description="source ids that should be cited")] = None
     verified_claims: Annotated[list[Claim] | None, Meta(description="your labels of the answer's statements")] = None
     verdicts: Annotated[Verdicts | None, Meta(description="what a judge said; `rag-titan judge` writes it")] = None
-    answerable: Annotated[bool | None, Meta(description="can the question be answered from the documents")] = None
+    answerable: Annotated[
+        bool | None,
+        Meta(description="can the question be answered from the documents; counts where given, true as well"),
+    ] = None
     abstained: Annotated[bool | None, Meta(description="did the system refuse")] = None
     task_success: Annotated[bool | None, Meta(description="your verdict on the answer")] = None
 

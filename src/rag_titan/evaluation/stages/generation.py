@@ -304,7 +304,8 @@ METRICS: tuple[Metric, ...] = (
     _row(
         "abstention_accuracy", "Abstention Accuracy", GenerationInputs.abstention,
         "#right decisions to answer or to refuse / Q",
-        "Whether the system refuses what cannot be answered, and only that.", needs=("answerable", "abstained"),
+        "Whether the system refuses what cannot be answered, and only that. A question counts only with both labels: "
+        "`answerable: true` where the documents have the answer, too.", needs=("answerable", "abstained"),
     ),
     _row(
         "context_grounding", "Context Grounding", GenerationInputs.grounding,

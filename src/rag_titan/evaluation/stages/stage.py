@@ -219,4 +219,5 @@ class StageTally:
             return "not measured: undefined (0/0)" if not n else f"measured for {n} of {of}; undefined (0/0) elsewhere"
         if not n:
             return f"not measured: undefined (0/0), or no {row.per} has {needs} together"
-        return f"measured for {n} of {of}; the others lack {needs}, or it is undefined (0/0) there"
+        lack = f"lack {needs}" if len(row.needs) == 1 else f"do not have {needs} together"
+        return f"measured for {n} of {of}; the others {lack}, or it is undefined (0/0) there"
