@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib import import_module
 from keyword import iskeyword
+from pathlib import Path
 
 import pytest
 import typer
@@ -96,3 +97,22 @@ def test_ctrl_c_in_any_command_is_one_word_and_code_130(
     monkeypatch.setattr("typer.core.TyperCommand.invoke", interrupted)
     done = run(*command.split())
     assert (done.code, done.out, done.err) == (130, "", "rag-titan: stopped.\n")
+
+
+def test_ctrl_c_inside_an_exec_is_the_same_code(tmp_path: Path) -> None:
+    """Dataclasses are made by exec; `python -m` ends by the signal where the last exec was interrupted."""
+    code = """
+import sys
+from rag_titan.cli import main
+
+def interrupted(*_):
+    exec("raise KeyboardInterrupt")
+
+main.TyperGroup.invoke = interrupted
+sys.argv = ["rag-titan", "metrics"]
+main.main()
+"""
+    (tmp_path / "interrupted_run.py").write_text(code)
+    command = [sys.executable, "-m", "interrupted_run"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "rag-titan: stopped.\n")

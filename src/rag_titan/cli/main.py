@@ -60,6 +60,8 @@ class Subcommands(TyperGroup):
         except KeyboardInterrupt:
             complain(WORD)
             raise typer.Exit(INTERRUPTED) from None
+        finally:
+            exec("")  # an interrupt in the exec of an import would else make `python -m` end by the signal
 
 
 def _verbatim(command: Any) -> Any:
