@@ -44,12 +44,7 @@ def evaluate(
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
     outputs = Outputs(output, per_query, html, junit, junit_per_query)
-    read_from = [input, chunks, documents, baseline, config_file(config, Path())]
-    outputs.check(read_from)
-    before = _baseline(baseline)
-    outputs.spare(_values_of(before))
-    if github:
-        outputs.check_beside("--github", _summary_file(), [*read_from, _values_of(before)])
+    before = _checked(outputs, [input, chunks, documents, baseline, config_file(config, Path())], baseline, github)
     read = read_config(config, Path())
     chosen = merged(
         read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,
@@ -150,6 +145,18 @@ def _baseline(path: Path | None) -> Report | None:
     return ReportManager().load_json(path)
 
 
+def _checked(outputs: Outputs, inputs: list[str | Path | None], baseline: Path | None, github: bool) -> Report | None:
+    """The report to compare with, when it is sure that nothing that is written takes the place of what is read."""
+    outputs.check(inputs)
+    before = _baseline(baseline)
+    outputs.spare(_values_of(before))
+    if github:
+        from rag_titan.integrations.github import summary_file
+
+        outputs.check_beside("--github", summary_file(), [*inputs, _values_of(before)])
+    return before
+
+
 def _values_of(before: Report | None) -> str | None:
     """The file with the values of the baseline's questions, which a run must not write over before it compares."""
     meta = (before or {}).get("meta")
@@ -191,12 +198,6 @@ def _printed(outcome: Outcome, form: Form) -> Iterable[str]:
     from rag_titan.cli.wording import Wording
 
     return [outcome.json()] if form is Form.JSON else Wording(outcome, columns()).lines()
-
-
-def _summary_file() -> Path | None:
-    from rag_titan.integrations import github
-
-    return github.summary_file()
 
 
 def _tell_github(outcome: Outcome) -> None:

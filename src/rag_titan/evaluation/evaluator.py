@@ -26,7 +26,7 @@ from rag_titan.evaluation.data.sketch import chunk_sketch
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
-from rag_titan.evaluation.limits import listed, names, said, switch
+from rag_titan.evaluation.limits import checked_path, listed, names, said, switch
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.moment import moment
 from rag_titan.evaluation.parallel import Job, Worker, processors, shared
@@ -185,6 +185,8 @@ class _Run:
     """One evaluation: the plan, what the batches added up to so far, and the report made of it."""
 
     def __init__(self, evaluator: RAGEvaluator, dataset: Dataset, per_query: str | Path | None) -> None:
+        if not isinstance(dataset, Dataset):
+            raise SettingsError(f"dataset: must be a Dataset, as read_dataset returns, got {said(dataset)}.")
         self.evaluator = evaluator
         self.dataset = dataset
         self.notices = Notices()
@@ -194,6 +196,8 @@ class _Run:
             raise SettingsError(f"per_query: must be 'report', None or a file, got {said(per_query)}.")
         self.keep_rows = per_query == "report"
         self.to_file = not (self.keep_rows or per_query is None)
+        if self.to_file:
+            checked_path(per_query, "per_query")
         self.vectors = None if dataset.embeddings is None else vector_table(dataset.embeddings, self.notices)
         self.plan = self._plan()
         self.writer = QueryWriter(Path(str(per_query)), self._columns()) if self.to_file else None

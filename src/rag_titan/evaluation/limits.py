@@ -14,7 +14,7 @@ from rag_titan.errors import SettingsError
 
 SLACK = 1e-9  # far above the rounding of a mean of rates, far below any difference that matters
 MOST_COUNTED = 10**15  # far beyond every count of a run, and still exact as a float
-_LONGEST_PATH = 4096  # bytes, PATH_MAX of Linux; other systems have less
+_LONGEST_PATH, _LONGEST_NAME = 4096, 255  # bytes, PATH_MAX and NAME_MAX of Linux; other systems have no more
 _LONGEST = 60  # characters of a value that an error names
 
 
@@ -121,7 +121,8 @@ def checked_path(value: Any, where: str) -> Path:
     if isinstance(value, str | os.PathLike):
         try:
             path = Path(value)
-            if "\0" not in str(path) and len(os.fsencode(path)) < _LONGEST_PATH:
+            sizes = [len(os.fsencode(part)) for part in path.parts]
+            if "\0" not in str(path) and sum(sizes) < _LONGEST_PATH and max(sizes, default=0) <= _LONGEST_NAME:
                 return path
         except (TypeError, UnicodeEncodeError):  # a path of bytes; a lone surrogate
             pass

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from rag_titan.errors import SettingsError
+from rag_titan.evaluation.limits import checked_path
 
 PathLike = str | os.PathLike[str]
 
@@ -17,7 +18,7 @@ def write(path: PathLike, content: str | bytes) -> None:
     exists and is no ordinary file (a pipe, /dev/stdout) is written to directly. Raises SettingsError where the system
     refuses.
     """
-    target = Path(os.path.realpath(path))  # a link stays a link
+    target = Path(os.path.realpath(checked_path(path, "file")))  # a link stays a link
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file() and not target.is_dir():

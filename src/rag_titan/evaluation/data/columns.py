@@ -202,6 +202,14 @@ class Columns:
     tags: Mapping[str, SourcePath] = field(default_factory=dict)
     off: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        """What was not read by `of` is no mapping of read paths."""
+        for name, part in (("paths", self.paths), ("tags", self.tags)):
+            if not isinstance(part, Mapping) or not all(isinstance(path, SourcePath) for path in part.values()):
+                raise SettingsError(f"columns.{name}: must be {{key: SourcePath}}, got {part!r:.60}. Use Columns.of.")
+        if not isinstance(self.off, frozenset):
+            raise SettingsError(f"columns.off: must be a frozenset of keys, got {self.off!r:.60}. Use Columns.of.")
+
     @classmethod
     def of(cls, mapping: Mapping[str, Any] | Columns | None, where: str = "columns") -> Columns:
         """From {key of a query: path}; `false` for a path leaves the key of that name unread; `tags` may be a table of

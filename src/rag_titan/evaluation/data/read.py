@@ -55,10 +55,7 @@ def open_dataset(
     Any of these but .npz may be compressed with gzip. Raises DatasetError with the place: the line, the row or the
     element, and the key. Raises SettingsError for a mapping that is none.
     """
-    for name, value in (("path", path), ("chunks", chunks), ("documents", documents)):
-        if value is not None or name == "path":
-            checked_path(value, name)
-    switch(skip_bad_records, "skip_bad_records")
+    _check_options({"path": path, "chunks": chunks, "documents": documents}, skip_bad_records)
     mapping = None if columns is None else Columns.of(columns)
     folder = str(path) != "-" and Path(path).is_dir()
     inputs = _folder(Path(path), mapping) if folder else _single(File(path), mapping)
@@ -73,6 +70,13 @@ def open_dataset(
     dataset = assembled(inputs, skip_bad_records)
     dataset.intake.notices.add(f"these files of the folder were not read: {{ids}}; what is read is {_LOOKED}.", ignored)
     return dataset
+
+
+def _check_options(paths: Mapping[str, Any], skip_bad_records: Any) -> None:
+    for name, value in paths.items():
+        if value is not None or name == "path":
+            checked_path(value, name)
+    switch(skip_bad_records, "skip_bad_records")
 
 
 def read_dataset(

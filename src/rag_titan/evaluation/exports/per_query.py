@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import MissingExtraError, SettingsError
+from rag_titan.evaluation.limits import checked_path
+from rag_titan.evaluation.reports.form import check_mapping
 from rag_titan.evaluation.writing import PathLike, write
 
 Report = Mapping[str, Any]
@@ -29,6 +31,7 @@ def per_query_rows(report: Report) -> list[Row]:
     >>> per_query_rows(report)[0]["retrieval.mrr_at_k"]
     1.0
     """
+    check_mapping(report)
     parts = {stage: part["per_query"] for stage, part in report.items() if _has_rows(part)}
     verdicts = report.get("queries")
     if not parts and not verdicts:
@@ -89,7 +92,7 @@ def write_per_query(report: Report, path: PathLike) -> Path:
     In CSV an empty cell is not measured, lists and tags are JSON texts. Raises SettingsError for another ending or
     where the file cannot be written, MissingExtraError for Parquet without pyarrow.
     """
-    target = Path(path)
+    target = checked_path(path, "path")
     suffix = target.suffix.lower()
     if suffix == ".csv":
         write(target, _csv(per_query_rows(report)))

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rag_titan.errors import SettingsError
 from rag_titan.evaluation.data.dataset import Dataset
 from rag_titan.evaluation.data.decoding import extras
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.importers.trec import Rankings
+from rag_titan.evaluation.limits import checked_path, said
 from rag_titan.evaluation.writing import PathLike, write
 
 TAG = "rag-titan"
@@ -53,6 +55,9 @@ def export_trec(dataset: Dataset, folder: PathLike) -> Exported:
     q1 Q0 b 1 2.0 rag-titan
     q1 Q0 a 2 1.0 rag-titan
     """
+    place = checked_path(folder, "folder")
+    if not isinstance(dataset, Dataset):
+        raise SettingsError(f"dataset: must be a Dataset, as read_dataset returns, got {said(dataset)}.")
     lines = _Lines()
     for batch in dataset.queries.batches(_BATCH):
         for query in batch:
@@ -61,7 +66,7 @@ def export_trec(dataset: Dataset, folder: PathLike) -> Exported:
     for name, rows, topics in (("qrels", lines.qrels, lines.judged), ("run", lines.run, lines.ranked)):
         exported.topics[name] = topics
         if rows:
-            path = Path(folder) / f"{name}.txt"
+            path = place / f"{name}.txt"
             write(path, "".join(rows))
             exported.files.append(path)
     return exported

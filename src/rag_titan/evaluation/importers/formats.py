@@ -10,6 +10,7 @@ from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError, nearest
 from rag_titan.evaluation.importers.imported import Imported
+from rag_titan.evaluation.limits import checked_path, said
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,8 @@ def format_of(name: str) -> Format:
     Traceback (most recent call last):
     rag_titan.errors.SettingsError: unknown format 'trek'; the nearest is 'trec'.
     """
+    if not isinstance(name, str):
+        raise SettingsError(f"format: must be the name of a format, got {said(name)}.")
     for row in FORMATS:
         if row.name == name.replace("_", "-"):
             return row
@@ -180,7 +183,7 @@ def import_run(format: str, *sources: str | Path, **options: Any) -> Imported:
     chosen = _checked(row, options)
     if not sources:
         raise SettingsError(f"{row.name}: must have a source, got none. Write: {row.name} {row.example}")
-    paths = [Path(source) for source in sources]
+    paths = [checked_path(source, f"sources[{i}]") for i, source in enumerate(sources)]
     for path in paths:
         if not path.exists():
             raise DatasetError(str(path), "must be a file or a folder, got nothing there. Check the path.")

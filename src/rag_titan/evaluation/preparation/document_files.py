@@ -19,6 +19,7 @@ from rag_titan.evaluation.data.plain import shown
 from rag_titan.evaluation.data.read import open_dataset
 from rag_titan.evaluation.data.rows import ValueRows
 from rag_titan.evaluation.data.source import form_of
+from rag_titan.evaluation.limits import checked_path
 
 TEXTS = (".txt", ".md", ".markdown", ".rst", ".html", ".htm")
 """The endings of files that are read as text, as they are: HTML keeps its tags."""
@@ -46,7 +47,7 @@ def read_documents(path: str | Path, notices: Notices | None = None, load: Load 
     where nothing else is read: DatasetError or MissingExtraError.
     """
     notices = notices if notices is not None else Notices()
-    place = Path(path)
+    place = checked_path(path, "documents")
     if not is_source(place):
         return read_table("documents", path, notices).documents or {}
     if place.is_dir():

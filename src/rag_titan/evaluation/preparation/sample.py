@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,6 +23,7 @@ from rag_titan.evaluation.data.read import open_dataset
 from rag_titan.evaluation.data.records import GOLD, Document, Query
 from rag_titan.evaluation.data.source import Source
 from rag_titan.evaluation.importers.logs import read_logs
+from rag_titan.evaluation.limits import checked_path
 from rag_titan.evaluation.preparation.profile import profile_of
 from rag_titan.evaluation.preparation.sources import documents_of
 
@@ -212,7 +212,7 @@ def _different(logs: Dataset, notices: Notices) -> list[dict[str, Any]]:
 
 
 def _logs(queries: Any, columns: Mapping[str, Any] | Columns | None, notices: Notices) -> Dataset:
-    path = Path(queries) if isinstance(queries, str | os.PathLike) else None
+    path = checked_path(queries, "queries") if isinstance(queries, str | os.PathLike) else None
     mapping = None if columns is None else Columns.of(columns)
     if path is not None and path.is_dir():
         return open_dataset(path, columns=mapping)

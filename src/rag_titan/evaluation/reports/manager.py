@@ -13,6 +13,7 @@ import numpy as np
 
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation.catalogue import Rows, rows_of, stage_names
+from rag_titan.evaluation.limits import checked_path
 from rag_titan.evaluation.reports import compare
 from rag_titan.evaluation.reports.compare import TOLERANCE, Entry
 from rag_titan.evaluation.reports.diff import diff
@@ -243,7 +244,7 @@ def load(path: PathLike, rows: Rows | None = None) -> dict[str, Any]:
     """The report in a JSON file; NaN in a file that something else wrote reads as "not measured"."""
     where = str(path)
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        text = checked_path(path, "report").read_bytes().decode("utf-8-sig")
         report = json.loads(text, parse_constant=lambda _: None)
     except FileNotFoundError:
         raise DatasetError(where, "must be a report, but there is no such file.") from None
