@@ -312,9 +312,9 @@ def deciding(mean: float, limit: float, n: int, ends: Sequence[float]) -> int | 
         if not 0 < limit < 1:
             return None
         return max(2, math.ceil(Z95**2 * limit * (1 - limit) / gap**2))
-    error = half * math.sqrt(n) / t_point(n - 1)
-    count = max(2, math.ceil((Z95 * error / gap) ** 2))
-    while t_point(count - 1) * error / math.sqrt(count) > gap:
+    error = half / gap * math.sqrt(n) / t_point(n - 1)  # in gaps, which no size of the values overflows
+    count = max(2, math.ceil((Z95 * error) ** 2))
+    while t_point(count - 1) * error / math.sqrt(count) > 1:
         count += 1
     return count
 
