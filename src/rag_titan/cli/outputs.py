@@ -94,14 +94,6 @@ class Outputs:
         if file.resolve() in {other.resolve() for other in self.files}:
             raise SettingsError(f"{option}: must not be one of the reports, got {file}. Choose another name.")
 
-    def check_beside(self, option: str, file: Path | None, inputs: Iterable[str | Path | None]) -> None:
-        """Raises SettingsError where a file that is written beside these is an input or one of them."""
-        if file is None:
-            return
-        _check_no_input(option, file, [Path(path) for path in inputs if path is not None and str(path) != "-"])
-        if file.resolve() in {other.resolve() for other in self.files}:
-            raise SettingsError(f"{option}: must not be one of the reports, got {file}. Choose another name.")
-
     def _check_report_name(self) -> None:
         if self.json.is_dir():
             found = f"got the folder {self.json}. Write {self.json / 'report.json'}."
