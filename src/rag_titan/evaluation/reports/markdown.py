@@ -109,10 +109,11 @@ class View:
         lines += [] if verdict is None else [f"**{line(verdict['text'])}.**", ""]
         overall = self.card.get("overall")
         if overall:
-            rating, little = overall["rating"] or "not rated", little_text(self.report)
+            rating, little = overall.get("rating") or "not rated", little_text(self.report)
+            score, coverage = score_text(overall.get("score")), share_text(overall.get("coverage", 0))
             lines += [
-                f"**Overall: {score_text(overall['score'])}/100 - {rating}**{f' ({little})' if little else ''}  ",
-                f"Assessment: {overall['status']} · Measurement coverage: {share_text(overall['coverage'])}",
+                f"**Overall: {score}/100 - {rating}**{f' ({little})' if little else ''}  ",
+                f"Assessment: {overall.get('status', NOTHING)} · Measurement coverage: {coverage}",
                 "",
             ]
         if first := fix_first(self.report):
@@ -194,7 +195,7 @@ class View:
 
     def root_causes(self) -> list[str]:
         causes = self.report.get("root_causes")
-        if not causes:
+        if not causes or "first_failing_stage" not in causes or "failures" not in causes:
             return []
         first = causes["first_failing_stage"]
         lines = ["## Root-cause hints", ""]
