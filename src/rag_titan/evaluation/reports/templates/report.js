@@ -282,7 +282,7 @@
       if (!focus) return;
       byId("query").focus({ preventScroll: true });
       const top = byId("query").getBoundingClientRect().top;
-      if (top < 0 || top > innerHeight / 2 || innerWidth < 736) byId("query").scrollIntoView();
+      if (top < 0 || top > innerHeight / 2 || innerWidth < 736) byId("query").scrollIntoView({ behavior: "instant" });
     }
 
     function follow(focus) {
