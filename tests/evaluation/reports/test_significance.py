@@ -60,10 +60,13 @@ def test_a_real_drop_on_200_questions_is_sure_and_on_10_is_not_yet() -> None:
             assert entry["resolvable"] > 0.15
 
 
+RUNS = {30: 200, 200: 100, 1000: 150}  # by the number of questions: what fits a minute
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 200, 1000])
 def test_noise_is_called_sure_in_at_most_one_run_of_twenty(n: int) -> None:
-    runs, called = 300, 0
+    runs, called = RUNS[n], 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         questions = chances(rng, n)
@@ -191,7 +194,7 @@ def test_without_a_change_one_run_of_twenty_at_most_calls_anything_real(n: int) 
     is what got worse, which is half of it."""
     names = [row.name for row in ROWS if row.per == "query" and row.reduce is MEAN and row.kind.better][:12]
     primary = names[:3]
-    runs, called, failed = 400, 0, 0
+    runs, called, failed = RUNS[n], 0, 0
     for seed in range(runs):
         rng = np.random.default_rng([n, seed])
         before, now = (report_of(dict(zip(names, rng.random((len(names), n)).tolist(), strict=True))) for _ in range(2))
