@@ -114,7 +114,7 @@ def mapped_or_none(value: Any, where: str, of: str) -> Mapping[Any, Any]:
 def checked_path(value: Any, where: str) -> Path:
     """The option `value` as a path, which need not lead anywhere, but must be one that a system could have.
 
-    >>> checked_path("a\0b", "chunks")
+    >>> checked_path("a\\0b", "chunks")
     Traceback (most recent call last):
     rag_titan.errors.SettingsError: chunks: must be the path of a file or folder, got 'a\\x00b'.
     """

@@ -74,7 +74,7 @@ def _weight(report: Report, stage: str, key: str) -> float:
 def tables(report: Report, rows: Rows) -> list[str]:
     """The lines of the section "Slices"; none where the run was not sliced."""
     sliced = report.get("slices")
-    if not isinstance(sliced, Mapping):
+    if not isinstance(sliced, Mapping) or not sliced["by"]:
         return []
     lines = ["## Slices", ""]
     entries = [*sliced["slices"], *sliced["pooled"]]
