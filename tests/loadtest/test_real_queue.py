@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.load, pytest.mark.slow]
 pytest.importorskip("hdrh")
 pytest.importorskip("httpx")
 SERVICE = 0.1  # seconds
-PLAN = Plan(rates=[3, 10], sla_ms=500, duration=25, warm_up=2, trials=1, resolution=0.1, seed=2, max_lag_ms=40)
+PLAN = Plan(rates=[3, 10], sla_ms=500, duration=15, warm_up=2, trials=1, resolution=0.2, seed=14, max_lag_ms=40)
 TARGET = Path(__file__).parents[2] / "examples" / "load_target.py"
 
 
