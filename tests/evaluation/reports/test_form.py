@@ -120,7 +120,7 @@ def test_breaks_at_many_places_give_no_traceback(whole: dict[str, Any]) -> None:
     shallow = [(at, name) for at, name in cases if len(at) <= 2]
     deep = [(at, name) for at, name in cases if len(at) > 2]
     chosen = random.Random(7)
-    try_all(whole, Path("report"), [*chosen.sample(shallow, 150), *chosen.sample(deep, 60)])
+    try_all(whole, Path("report"), [*chosen.sample(shallow, 60), *chosen.sample(deep, 30)])
 
 
 def test_the_fast_check_and_the_walk_agree(whole: dict[str, Any]) -> None:
