@@ -43,7 +43,7 @@ LIBRARIES = (
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
-settings.register_profile("dev", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("dev", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("ci" if STRICT else "dev")
 

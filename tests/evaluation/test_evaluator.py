@@ -22,7 +22,7 @@ from rag_titan.evaluation.diagnosis.verdicts import PLACES
 from rag_titan.evaluation.metric import AMOUNT
 
 LINEAR = {"gain": "linear"}
-MANY = 10_000 if os.environ.get("RAG_TITAN_CI") == "1" else 200
+MANY = int(os.environ.get("RAG_TITAN_EXAMPLES") or (2_000 if os.environ.get("RAG_TITAN_CI") == "1" else 100))
 TOLERATED = 1e-12  # above 1 by no more than this is rounding
 
 
