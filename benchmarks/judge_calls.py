@@ -17,6 +17,7 @@ import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from rag_titan.judge import Judge
 
@@ -25,9 +26,9 @@ _CONTROL = re.compile(r"The control word of this text is (\w+)\.")
 _CLAIM = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 
 
-def answered(body: dict[str, object]) -> str:
+def answered(body: dict[str, Any]) -> str:
     """What a model that follows the instructions says."""
-    user = body["messages"][1]["content"]  # type: ignore[index]
+    user = body["messages"][1]["content"]
     if "<<<CLAIMS>>>" not in user:
         text = user.partition("<<<TEXT>>>\n")[2].partition("\n<<<END>>>")[0]
         return json.dumps({"claims": [line for line in text.splitlines() if line]})
@@ -48,7 +49,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     try:
         while True:
             head = await reader.readuntil(b"\r\n\r\n")
-            size = int(re.search(rb"content-length: (\d+)", head, re.IGNORECASE)[1])  # type: ignore[index]
+            size = int(re.findall(rb"content-length: (\d+)", head, re.IGNORECASE)[0])
             said = answered(json.loads(await reader.readexactly(size)))
             await asyncio.sleep(WAIT)
             choice = {"index": 0, "message": {"role": "assistant", "content": said}, "finish_reason": "stop"}

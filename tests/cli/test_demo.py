@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import Run
 
 from rag_titan.cli.demo import sample_path
@@ -29,6 +30,6 @@ def test_it_writes_both_reports_here_or_into_a_folder(run: Run) -> None:
     assert Path("report.md").read_text().startswith("# RAG evaluation report")
 
 
-def test_lines_fit_a_terminal_of_80_columns(run: Run, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_lines_fit_a_terminal_of_80_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert max(map(len, run("demo").lines)) <= 80

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.evaluation.preparation.http_app import serving
@@ -58,12 +59,12 @@ def test_all_figures_as_json(run: Run) -> None:
 
 
 def test_a_rate_that_must_be_sustained(run: Run) -> None:
-    def half(request: object) -> None:
+    def half(request: Any) -> None:
         with app.lock:
             broken = len(app.requests) % 2
-        request.json({}, 500 if broken else 200)  # type: ignore[attr-defined]
+        request.json({}, 500 if broken else 200)
 
-    with serving(half) as app:  # type: ignore[arg-type]
+    with serving(half) as app:
         code, out, err = run(app.url, *QUICK, "--min-rate", "30")
     assert code == 1
     assert err == "rag-titan: 30 requests a second were not sustained.\n"

@@ -61,9 +61,11 @@ class _Process:
         """What `sweep_worker.cell_of` says of the job."""
         try:
             process = self._running = self._running or self._started()
-            pickle.dump(job, process.stdin)  # type: ignore[arg-type]  # it is a pipe
-            process.stdin.flush()  # type: ignore[union-attr]  # the same
-            cell: dict[str, Any] = pickle.load(process.stdout)  # type: ignore[arg-type]  # a pipe, too
+            assert process.stdin is not None  # both are pipes, see `_started`
+            assert process.stdout is not None
+            pickle.dump(job, process.stdin)
+            process.stdin.flush()
+            cell: dict[str, Any] = pickle.load(process.stdout)
         except (OSError, EOFError, ValueError, pickle.UnpicklingError):
             self._end()
             return {"error": _DIED}
