@@ -61,13 +61,15 @@ def test_its_value_lies_in_the_range_of_its_kind(row: Metric) -> None:
 def test_its_detail_says_on_how_many_it_stands(row: Metric) -> None:
     detail = detail_of(rich_report(), row)
     assert detail is not None
-    assert list(detail) == ["n", "of", "reason", "ci95"]
+    assert list(detail) == ["n", "of", "reason", "ci95", *(["attainable"] if row.bound else [])]
     assert type(detail["n"]) is type(detail["of"]) is int
     assert 0 < detail["n"] <= detail["of"]
     assert (detail["reason"] is None) == (detail["n"] == detail["of"])
+    value = value_of(rich_report(), row.stage, row.key)
+    assert value is not None
+    if row.bound:
+        assert value <= detail["attainable"] <= row.kind.high
     if detail["ci95"] is not None:
-        value = value_of(rich_report(), row.stage, row.key)
-        assert value is not None
         assert row.kind.low <= detail["ci95"][0] <= value <= detail["ci95"][1] <= row.kind.high
 
 

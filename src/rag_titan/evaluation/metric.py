@@ -127,6 +127,8 @@ class Metric:
     compute  the stage's inputs object -> float64 array (n_items,), NaN where an item is not measured
     reduce   how the items become one number
     item     the key of the item's own value in `per_query`; default: `key`
+    bound    the same as `compute`, of a mean of rates: the most that each item can have by its labels; default: 1. One
+             gold chunk fills no more than a tenth of the first ten places
     """
 
     key: str
@@ -140,6 +142,7 @@ class Metric:
     compute: Callable[[Any], Floats]
     reduce: Reduce = MEAN
     item: str = field(default="")
+    bound: Callable[[Any], Floats] | None = None
 
     @property
     def name(self) -> str:

@@ -35,7 +35,7 @@ from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.scoring.policy import JUDGED_LIMITS
 from rag_titan.evaluation.slices import SliceTallies
 from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, judged, reranking, retrieval
-from rag_titan.evaluation.stages.stage import StageTally, Values, measure, per_query_rows
+from rag_titan.evaluation.stages.stage import StageTally, Values, bounds, measure, per_query_rows
 
 Rows = tuple[Metric, ...]
 Key = TypeVar("Key")
@@ -225,7 +225,7 @@ def _add_stage(partial: Partial, stage: Stage, rows: Rows, inputs: Any, plan: Pl
             partial.rows[stage] = per_query_rows(free, values, table.ids)
         return values
     values = measure(rows, inputs)
-    partial.stages[stage] = StageTally.tally(rows, values)
+    partial.stages[stage] = StageTally.tally(rows, values, bounds=bounds(rows, inputs, values))
     partial.at.update((k, StageTally.tally(cut, measure(cut, inputs.at(k)))) for k in plan.settings.also_at if cut)
     if plan.keep_rows:
         partial.rows[stage] = per_query_rows(rows, values, table.ids)

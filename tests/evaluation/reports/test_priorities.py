@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.reports.priorities import blamed, priorities
 
 
@@ -72,3 +73,32 @@ def test_a_report_without_verdicts_blames_all_of_it() -> None:
     assert blamed(report, "end_to_end.answer_exact_match", metric) == 0.5
     del report["diagnosis"]
     assert blamed(report, "end_to_end.answer_exact_match", metric) == 1.0
+
+
+def one_gold_each(found: list[list[str]], **more: Any) -> list[dict[str, Any]]:
+    return [{"id": f"q{i}", "expected_chunk_ids": ["g"], "retrieved_ids": ids, **more} for i, ids in enumerate(found)]
+
+
+def test_what_the_labels_do_not_allow_is_no_priority() -> None:
+    perfect = RAGEvaluator(k=10).evaluate(queries=one_gold_each([["g", "x"], ["g"]]))
+    lost = perfect["scorecard"]["stages"]["retrieval"]["metrics"]
+    assert min(lost["precision_at_k"]["points_lost"], lost["f1_at_k"]["points_lost"]) > 4
+    assert priorities(perfect) == []  # Precision@10 is 0.1 and F1@10 is 2/11, which is all there can be
+
+
+def test_a_miss_costs_precision_what_it_could_have_had() -> None:
+    report = RAGEvaluator(k=10).evaluate(queries=one_gold_each([["g", "x"], ["x"]]))
+    metric = report["scorecard"]["stages"]["retrieval"]["metrics"]["precision_at_k"]
+    found = {entry["metric"]: entry["points"] for entry in priorities(report)}
+    assert found["precision_at_k"] == pytest.approx(metric["points_lost"] * (0.1 - 0.05) / (1 - 0.05))
+    assert next(iter(found)) == "recall_at_k"
+
+
+def test_a_gain_in_precision_ends_where_precision_does() -> None:
+    queries = one_gold_each([["x", "y", "g"], ["x", "y", "g"]], reranked_ids=["g", "x", "y"])
+    queries[1]["reranked_ids"] = ["x", "y", "g"]
+    report = RAGEvaluator(k=2).evaluate(queries=queries)
+    metric = report["scorecard"]["stages"]["reranking"]["metrics"]["precision_gain"]
+    found = {entry["metric"]: entry["points"] for entry in priorities(report) if entry["stage"] == "reranking"}
+    # precision came from 0 to (1/2 + 0) / 2 and ends at 1/2: 1/4 of the 3/4 that the gain lacks
+    assert found["precision_gain"] == pytest.approx(metric["points_lost"] / 3)

@@ -15,7 +15,7 @@ from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import QueryTable, Settings
 from rag_titan.evaluation.evaluator import RAGEvaluator
 from rag_titan.evaluation.stages.retrieval import METRICS, RetrievalInputs
-from rag_titan.evaluation.stages.stage import measure
+from rag_titan.evaluation.stages.stage import bounds, measure
 
 AT_K = (
     "precision_at_k", "recall_at_k", "f1_at_k", "mrr_at_k", "hit_at_k", "average_precision_at_k", "ndcg_at_k",
@@ -162,3 +162,31 @@ def test_every_grade_above_0_is_relevant_unless_a_level_is_set() -> None:
         report = RAGEvaluator(k=2, conventions={"relevance_level": level}).evaluate(queries=[query])
         assert report["retrieval"]["summary"]["recall_at_k"] == recall
     assert RAGEvaluator(k=2).evaluate(queries=[query])["retrieval"]["summary"]["mrr_at_k"] == 0.5
+
+
+@pytest.mark.parametrize("ap_denominator", ["min", "relevant", "retrieved"])
+@given(world=worlds(), k=st.integers(1, 7))
+def test_no_ranking_goes_beyond_its_bound_and_the_best_one_reaches_it(
+    ap_denominator: str, world: World, k: int
+) -> None:
+    best = [query | {"retrieved_ids": sorted(gold_of(query) or {})} for query in world.queries]
+    for queries, room in ((world.queries, np.inf), (best, 1e-12)):
+        table = table_of(World(world.documents, world.chunks, queries), k, ap_denominator=ap_denominator)
+        got = measure(METRICS, inputs := RetrievalInputs(table, k))
+        for key, most in bounds(METRICS, inputs, got).items():
+            assert np.array_equal(np.isnan(got[key]), np.isnan(most)), key
+            left = (most - got[key])[~np.isnan(most)]
+            assert ((left > -1e-12) & (left < room)).all(), key
+
+
+def test_what_the_labels_allow_is_the_mean_of_the_measured_queries() -> None:
+    gold = [["a"], ["a", "b", "c"], ["a"], []]  # one gold chunk, three, one without a ranking, none
+    queries = [{"id": str(i), "expected_chunk_ids": ids, "retrieved_ids": ["z"]} for i, ids in enumerate(gold)]
+    del queries[2]["retrieved_ids"]
+    detail = RAGEvaluator(k=2).evaluate(queries=queries)["retrieval"]["detail"]
+    most = {key: entry["attainable"] for key, entry in detail.items() if "attainable" in entry}
+    # 1 of 2 places and 2 of 2; all of 1 and 2 of 3; 2·(1/2)·1 / (3/2) and 2·1·(2/3) / (5/3)
+    wanted = {"precision_at_k": 0.75, "recall_at_k": 5 / 6, "f1_at_k": (2 / 3 + 4 / 5) / 2}
+    assert most == pytest.approx(wanted | {"average_precision_at_k": 1.0})
+    unlabelled = RAGEvaluator(k=2).evaluate(queries=[{"id": "q", "retrieved_ids": ["a"]}])
+    assert unlabelled["retrieval"]["detail"]["precision_at_k"]["attainable"] is None

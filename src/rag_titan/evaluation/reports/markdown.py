@@ -188,7 +188,7 @@ class View:
             advice = row.advice.replace("`", "") if row else NOTHING
             cells.append([i, label_of(stage), self.name(stage, key), value, f"{entry['points']:.1f}", advice])
         header = ["#", "Stage", "Metric", "Value", "Points", "How to read it"]
-        intro = "By how many points of the overall score each would raise it if it were perfect."
+        intro = "By how many points of the overall score each would raise it at the best value that the labels allow."
         more = len(found) - PRIORITIES_SHOWN
         rest = ["", f"{more} more cost less."] if more > 0 else []
         return ["## Improvement priorities", "", intro, "", *table(header, cells, right=(0, 3, 4)), *rest]

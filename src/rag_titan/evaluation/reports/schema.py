@@ -132,7 +132,9 @@ def _stage(stage: str, rows: list[Metric]) -> Schema:
     values = {row.key: _value(row, row.title) for row in rows}
     items = {row.item_key: _value(row, row.title) for row in rows if row.per == "query"}
     per_query = _list_of(_object({"id": {"type": "string"}, **items}, ["id"]))
-    detail = _map_of(_object({"n": COUNT, "of": COUNT, "reason": TEXT, "ci95": _ends()}))
+    most = {**NUMBER, "description": "the most that the value can be by the labels; only where that can be below 1"}
+    stood = {"n": COUNT, "of": COUNT, "reason": TEXT, "ci95": _ends()}
+    detail = _map_of(_object({**stood, "attainable": most}, list(stood)))
     if stage in (Stage.CHUNKING, Stage.EMBEDDING, Stage.END_TO_END):
         known = _object({**values, "per_query": per_query, "detail": detail}, [*values, "detail"])
     else:

@@ -88,6 +88,24 @@ class RetrievalInputs:
         denominator = self.table.settings.conventions.ap_denominator
         return self.labelled(ranking.average_precision(self.hits, self.table.relevant, denominator))
 
+    @property
+    def _places(self) -> NDArray[np.int64]:
+        """(n,) how many of the relevant chunks have room in the first k."""
+        return np.minimum(self.table.relevant, self.k)
+
+    def most_precision(self) -> Floats:
+        return self._places / self.k
+
+    def most_recall(self) -> Floats:
+        return self._places / np.maximum(self.table.relevant, 1)
+
+    def most_f1(self) -> Floats:
+        return ranking.f1(self.most_precision(), self.most_recall())
+
+    def most_average_precision(self) -> Floats:
+        whole = self.table.settings.conventions.ap_denominator == "relevant"
+        return self.most_recall() if whole else np.ones(len(self.table))
+
     @cached_property
     def scores(self) -> ListScores | None:
         """Token metrics of the top k; None where no query has evidence."""
@@ -155,8 +173,9 @@ def _row(
     advice: str,
     kind: Kind = RATE,
     needs: tuple[str, ...] = LABELS,
+    bound: Compute | None = None,
 ) -> Metric:
-    return Metric(key, Stage.RETRIEVAL, title, formula, advice, kind, "query", needs, compute)
+    return Metric(key, Stage.RETRIEVAL, title, formula, advice, kind, "query", needs, compute, bound=bound)
 
 
 def _whole(advice: str, *quantiles: Reduce) -> tuple[Metric, ...]:
@@ -175,14 +194,17 @@ METRICS: tuple[Metric, ...] = (
     _row(
         "precision_at_k", "Precision@K", RetrievalInputs.precision, "#relevant in the top K / K",
         "How much of the first K results is useful. Divides by K however few were returned.",
+        bound=RetrievalInputs.most_precision,
     ),
     _row(
         "recall_at_k", "Recall@K", RetrievalInputs.recall, "#relevant in the top K / #relevant",
         "Whether the search finds the evidence it must find. It is the ceiling of everything after it.",
+        bound=RetrievalInputs.most_recall,
     ),
     _row(
         "f1_at_k", "F1@K", RetrievalInputs.f1, "2PR / (P + R)",
         "Precision and recall in one number, for choosing K or a chunk size.",
+        bound=RetrievalInputs.most_f1,
     ),
     _row(
         "mrr_at_k", "MRR@K", RetrievalInputs.reciprocal_rank, "mean of 1 / rank of the first relevant result",
@@ -201,6 +223,7 @@ METRICS: tuple[Metric, ...] = (
         "average_precision_at_k", "MAP@K", RetrievalInputs.average_precision,
         "sum of P@i over the relevant ranks i / min(#relevant, K)",
         "Whether the relevant chunks come first instead of being spread out.",
+        bound=RetrievalInputs.most_average_precision,
     ),
     _row(
         "token_recall", "Token Recall", RetrievalInputs.token_recall,

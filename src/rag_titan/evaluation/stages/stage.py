@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rag_titan.evaluation.measures.latency import Sample
 from rag_titan.evaluation.measures.resampling import KEPT, interval95, is_binary
-from rag_titan.evaluation.measures.sums import Moments
+from rag_titan.evaluation.measures.sums import Moments, exact_sum
 from rag_titan.evaluation.metric import MEAN, Floats, Metric
 
 Values = dict[str, Floats]
@@ -27,6 +27,11 @@ def measure(metrics: Sequence[Metric], inputs: Any) -> Values:
             done[row.compute] = np.asarray(row.compute(inputs), dtype=np.float64)
         values[row.key] = done[row.compute]
     return values
+
+
+def bounds(metrics: Sequence[Metric], inputs: Any, values: Values) -> Values:
+    """{key: (n_items,) the most that each measured item can have} for the rows that declare it; NaN as in `values`."""
+    return {row.key: np.where(np.isnan(values[row.key]), np.nan, row.bound(inputs)) for row in metrics if row.bound}
 
 
 def plain(value: float | None) -> float | None:
@@ -58,6 +63,12 @@ def per_query_rows(metrics: Sequence[Metric], values: Values, ids: Sequence[str]
 _NOTHING = np.empty(0)
 
 
+def _total(values: Floats) -> int:
+    """The exact sum of values that are often all the same."""
+    same = len(values) and bool((values == values[0]).all())
+    return len(values) * exact_sum(values[:1]) if same else exact_sum(values)
+
+
 def _worth_keeping(moments: Moments) -> bool:
     """Do the values themselves say more of their mean than the moments?"""
     return 0 < moments.n <= KEPT and not is_binary(moments)
@@ -74,6 +85,7 @@ class StageTally:
              what a bootstrap needs
     of       by key, how many items there were, measured or not
     reasons  by key, why a metric is not measured, where the stage knows better than "X was not passed"
+    bounds   by key, the exact sum of the most that each measured item can have, of rows that declare it
     """
 
     present: bool = False
@@ -82,6 +94,7 @@ class StageTally:
     values: dict[str, Floats] = field(default_factory=dict)
     of: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    bounds: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def tally(
@@ -93,11 +106,13 @@ class StageTally:
         reasons: Mapping[str, str] | None = None,
         moments: dict[int, Moments] | None = None,
         most: int | None = None,
+        bounds: Values | None = None,
     ) -> StageTally:
         """From the values of one batch.
 
         moments  by the id of an array of values, where they are known already
         most     how many values a sample keeps (see Sample)
+        bounds   the most that each item can have (see `bounds`)
         """
         tally = cls(present=present, reasons=dict(reasons or {}))
         moments = {} if moments is None else moments
@@ -112,6 +127,7 @@ class StageTally:
                 tally.samples[row.key] = Sample.of(items, most)
             if row.reduce is MEAN and _worth_keeping(tally.moments[row.key]):
                 tally.values[row.key] = items[~np.isnan(items)]
+        tally.bounds = {key: _total(items[~np.isnan(items)]) for key, items in (bounds or {}).items()}
         return tally
 
     @classmethod
@@ -165,6 +181,7 @@ class StageTally:
             {k: np.concatenate([self._values_of(k), other._values_of(k)]) for k in kept},
             {k: self.of.get(k, 0) + other.of.get(k, 0) for k in keys},
             {**other.reasons, **self.reasons},
+            {k: self.bounds.get(k, 0) + other.bounds.get(k, 0) for k in dict.fromkeys([*self.bounds, *other.bounds])},
         )
 
     def _values_of(self, key: str) -> Floats:
@@ -188,9 +205,10 @@ class StageTally:
     def detail(self, metrics: Sequence[Metric], given: Mapping[str, int]) -> dict[str, dict[str, Any]]:
         """{key: {"n", "of", "reason", "ci95"}}: on how many items each value stands, and why not on all.
 
+        A row with a `bound` has "attainable" as well, the most that its value can be by the labels of these items.
         `given` says for each input name how many queries carry it, or 1 for an input of the whole dataset.
         """
-        details = {}
+        details: dict[str, dict[str, Any]] = {}
         for row in metrics:
             moments, of = self.moments[row.key], self.of[row.key]
             values = self.values.get(row.key)
@@ -198,6 +216,9 @@ class StageTally:
             undefined = bool(moments.n) and row.reduce.value(moments, self._sample(row, metrics)) is None
             reason = "not measured: undefined (0/0)" if undefined else self._reason(row, given)
             details[row.key] = {"n": moments.n, "of": of, "reason": reason, "ci95": interval}
+            if row.bound:
+                most = Moments(moments.n, self.bounds[row.key]).mean() if row.key in self.bounds else None
+                details[row.key]["attainable"] = plain(most)
         return details
 
     def _reason(self, row: Metric, given: Mapping[str, int]) -> str | None:
