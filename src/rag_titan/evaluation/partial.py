@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.fingerprint import Fingerprint, chunk_id_fingerprint, gold_fingerprint, query_fingerprint
+from rag_titan.evaluation.data.forms import OF_CHUNKS, pairs_of
 from rag_titan.evaluation.data.gathering import gathered
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.queries import QuerySource
@@ -281,9 +282,10 @@ def _count_gold(partial: Partial, table: QueryTable, plan: Plan) -> None:
         gold = table.codes([list(ids) for ids in table.gold.by_id])
         unknown = gold.sums((gold.values < 0) | (gold.values >= table.indexed_chunks)).astype(np.int64)
         partial.gold_ids.update(all=len(gold.values), known=len(gold.values) - int(unknown.sum()))
-        strange = [(i, chunk) for i in np.flatnonzero(unknown).tolist() for chunk in table.gold.by_id[i]]
-        named = [f"{chunk} (query {table.ids[i]})" for i, chunk in strange if chunk not in plan.corpus.codes]
-        partial.notices.add("no chunk has the gold id {ids}.", named)
+        labels = [(table.ids[i], chunk) for i in np.flatnonzero(unknown).tolist() for chunk in table.gold.by_id[i]]
+        strange = [(query, chunk) for query, chunk in labels if chunk not in plan.corpus.codes]
+        partial.notices.add("no chunk has the gold id {ids}.", [f"{chunk} (query {query})" for query, chunk in strange])
+        partial.notices.add(OF_CHUNKS, pairs_of(strange, lambda: plan.corpus.composed))
     if plan.vector_queries:
         for query_id, gold_of in zip(table.ids, table.gold.by_id, strict=True):
             if query_id in plan.vector_queries and gold_of:

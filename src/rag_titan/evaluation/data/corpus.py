@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from rag_titan.evaluation.data.documents import Documents
+from rag_titan.evaluation.data.forms import composed
 from rag_titan.evaluation.data.layout import Layout
 from rag_titan.evaluation.data.normal import normal_text
 from rag_titan.evaluation.data.notices import Notices
@@ -34,6 +35,11 @@ class Corpus:
     def codes(self) -> dict[str, int]:
         """{chunk id: code}"""
         return {chunk.id or "": code for code, chunk in enumerate(self.chunks)}
+
+    @cached_property
+    def composed(self) -> dict[str, str]:
+        """{its composed form: chunk id} of the ids that can have several forms."""
+        return composed(self.codes)
 
     @cached_property
     def layout(self) -> Layout:

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rag_titan.evaluation.data.corpus import Corpus
+from rag_titan.evaluation.data.forms import tell_other_forms
 from rag_titan.evaluation.data.gold import Gold, labels_of
+from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
 from rag_titan.evaluation.data.tables import NO_IDS, Made, QueryTable, Ranked, Settings, columns_of
@@ -57,11 +59,13 @@ class _Gathering:
         self._queries: list[Query] = []
         self._columns: dict[str, list[Any]] = {}
         self._rankings: _Rankings | None = _Rankings(settings)
+        self._notices = Notices()
 
     def add(self, queries: Sequence[Query], columns: Mapping[str, Sequence[Any]]) -> None:
         """Take in some queries, and the keys that some of them carry."""
         before, nothing = len(self.ids), (None,) * len(queries)
         self.ids += columns["id"]
+        tell_other_forms(self._notices, columns)
         if "retrieved_texts" in columns:
             self._rankings = None  # what these lists hold is known when all texts are
         if self._rankings is not None:
@@ -78,7 +82,7 @@ class _Gathering:
     def made(self) -> QueryTable:
         """The table of what was gathered."""
         made = Made(dict(self._columns), None if self._rankings is None else self._rankings.ranked())
-        return QueryTable(self._queries, self._corpus, self._settings, ids=self.ids, made=made)
+        return QueryTable(self._queries, self._corpus, self._settings, self._notices, self.ids, made)
 
 
 class _Rankings:
