@@ -83,6 +83,26 @@ def test_a_folder_without_documents_is_refused(tmp_path: Path) -> None:
         source_documents(tmp_path / "none")
 
 
+def test_the_golden_questions_in_the_folder_are_no_document(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "travel.txt").write_text("Hotels cost 95 euros.")
+    (folder / "golden.csv").write_text(
+        "id,question,expected_evidence,validated\nq1,What do hotels cost?,Hotels cost 95 euros.,true\n"
+    )
+    (tmp_path / "log.jsonl").write_text('{"id": "q1", "answer": "95 euros"}\n')
+    checked = run("golden", "check", "docs/golden.csv", "--documents", "docs")
+    assert checked.code == 0
+    assert "note: docs/golden.csv: holds the golden questions, and was not read as a document." in checked.lines
+    given = ("--golden", "docs/golden.csv", "--documents", "docs", "--output", "data")
+    built = run("build", "--logs", "log.jsonl", *given)
+    assert built.code == 0
+    assert "  - docs/golden.csv: holds the golden questions, and was not read as a document." in built.lines
+    assert [record["id"] for record in records(tmp_path / "data" / "documents.jsonl")] == ["travel.txt"]
+
+
 @pytest.mark.pipeline
 def test_from_an_index_to_a_report_every_chunk_stands_in_the_documents(
     run: Run, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -171,7 +171,7 @@ def test_the_golden_file_is_no_document(tmp_path: Path) -> None:
     golden.write_text(json.dumps(GOLDEN))
     comparison = compare_pipelines([*handbook(tmp_path), golden], golden, variants_of(SMALL))
     assert comparison.documents == 2
-    assert f"{golden}: holds the golden questions, and was not indexed." in comparison.warnings
+    assert f"{golden}: holds the golden questions, and was not read as a document." in comparison.warnings
 
 
 def test_every_step_of_every_question_is_written(tmp_path: Path) -> None:

@@ -405,6 +405,14 @@ def test_what_was_not_loaded_is_among_the_warnings_of_the_report(files: list[Pat
     assert [text for text in report["warnings"] if "absent.md" in text]
 
 
+def test_golden_questions_among_the_documents_are_not_indexed(files: list[Path], tmp_path: Path) -> None:
+    table = files[0].parent / "golden.csv"
+    table.write_text(f"id,question,expected_evidence\nq,How many days?,{json.dumps(LEAVE[:20])}\n")
+    report = with_store().evaluate_stages(table.parent, table)
+    assert report["meta"]["counts"]["documents"] == len(files)
+    assert f"{table}: holds the golden questions, and was not read as a document." in report["warnings"]
+
+
 def test_a_cut_off_of_nothing_is_refused_before_the_work_and_not_taken_for_none(files: list[Path]) -> None:
     rag = with_store()
     with pytest.raises(SettingsError, match=r"^k: .*got 0"):

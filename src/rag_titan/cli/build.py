@@ -67,7 +67,7 @@ def build(
     check_folder(output, inputs.items())
     columns = columns_of(read_config(config, Path()))
     try:
-        texts, notes = source_documents(documents)
+        texts, notes = source_documents(documents, golden)
         built = build_dataset(logs, golden, chunks, texts, columns)
     except NothingMatchedError as error:
         complain(str(error))

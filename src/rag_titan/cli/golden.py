@@ -80,7 +80,7 @@ def check(
     from rag_titan.cli.source_documents import source_documents
     from rag_titan.evaluation import check_golden
 
-    texts, notes = source_documents(documents)
+    texts, notes = source_documents(documents, golden)
     result = check_golden(golden, texts, chunks, separator=separator)
     result["warnings"] = [*notes, *result["warnings"]]
     printed = json.dumps(result, indent=2, ensure_ascii=False)

@@ -25,7 +25,7 @@ class Review:
     """A person, a file of golden questions, and the documents."""
 
     def __init__(self, golden: Path, documents: Path | None, separator: str) -> None:
-        texts, notes = source_documents(documents)
+        texts, notes = source_documents(documents, golden)
         self.golden = GoldenReview(golden, texts, separator)
         self.file = self.golden.file
         self._separator = separator

@@ -10,12 +10,12 @@ from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.preparation.document_files import is_source
 
 
-def source_documents(path: Path | None) -> tuple[dict[str, str] | None, list[str]]:
+def source_documents(path: Path | None, golden: Path | None = None) -> tuple[dict[str, str] | None, list[str]]:
     """{document id: text}, or None for None, and a sentence for each kind of what was not read, or not wholly.
 
     A file, and those of a folder, are read by the loaders of the pipeline, so that chunks of its index stand where they
     say. Where a library is absent that these need, text is read as it is, HTML with its tags, and PDF and Word files
-    are read that can be. What holds documents as records is read as such.
+    are read that can be. What holds documents as records is read as such. The golden questions are no document.
 
     Raises DatasetError where there is no document, MissingExtraError where a library is absent that all of them need.
     """
@@ -25,7 +25,7 @@ def source_documents(path: Path | None) -> tuple[dict[str, str] | None, list[str
         notices = Notices()
         return read_documents(path, notices), notices.texts()
     try:
-        return _loaded(path)
+        return _loaded(path, golden)
     except MissingExtraError:
         return _without_all_loaders(path)
 
@@ -35,13 +35,13 @@ def is_file_of_records(path: Path) -> bool:
     return not path.is_dir() and not is_source(path)
 
 
-def _loaded(path: Path) -> tuple[dict[str, str], list[str]]:
+def _loaded(path: Path, golden: Path | None) -> tuple[dict[str, str], list[str]]:
     from rag_titan.pipeline.loading.load import load_document, load_documents
 
     if not path.is_dir():
         document = load_document(path)
         return {document.id: document.text}, [*document.warnings]
-    loading = load_documents(path)
+    loading = load_documents(path, golden=golden)
     if not loading.documents:
         reason = f" ({loading.warnings[0].rstrip('.')})" if loading.warnings else ""
         raise DatasetError(str(path), f"must hold documents, or documents.jsonl, got none of them{reason}.")

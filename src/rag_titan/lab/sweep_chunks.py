@@ -96,9 +96,7 @@ def _documents(files: Any, golden: Any) -> tuple[list[Document], list[str]]:
     if not isinstance(files, str | Path) and files and all(isinstance(file, Document) for file in files):
         documents, warnings = list(files), []
     else:
-        paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-        own = Path(golden).resolve() if isinstance(golden, str | Path) else None
-        loading = load_documents([path for path in paths if path.resolve() != own])
+        loading = load_documents(files, golden=golden)
         documents, warnings = loading.documents, list(loading.warnings)
     if not any(document.text.strip() for document in documents):
         reason = f" ({warnings[0]})" if warnings else ""

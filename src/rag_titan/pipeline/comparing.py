@@ -145,8 +145,7 @@ class _Comparing:
         if not isinstance(files, str | Path) and files and all(isinstance(file, Document) for file in files):
             self.documents = list(files)
         else:
-            loading = load_documents(self._without_golden(files, golden))
-            loading.left_out = [name for name in loading.left_out if not _is_called(golden, name)]
+            loading = load_documents(files, golden=golden)
             self.documents = loading.documents
             self.warnings += [*loading.warnings, *loading.notes()]
         if not any(document.text.strip() for document in self.documents):
@@ -167,16 +166,6 @@ class _Comparing:
         if count <= self.words:
             said = f"recall in {self.words} words looks at all that was retrieved, since the documents have"
             self.warnings.append(f"{said} {count} words together. Take fewer to tell rankings apart.")
-
-    def _without_golden(self, files: Any, golden: Any) -> list[Path]:
-        """The files without the golden one, which a shell's "*" brings along: its quotes would be found in it."""
-        paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
-        if not isinstance(golden, str | Path):
-            return paths
-        kept = [path for path in paths if path.resolve() != Path(golden).resolve()]
-        if len(kept) < len(paths):
-            self.warnings.append(f"{golden}: holds the golden questions, and was not indexed.")
-        return kept
 
     def rows(self, variants: Sequence[Variant]) -> list[Row]:
         """One row a combination, in the order of the indexes that they share."""
@@ -324,10 +313,6 @@ def _value(report: Record, stage: str, key: str) -> tuple[float | None, int]:
         return None, 0
     detail = part["detail"].get(key) or {}
     return part.get("summary", part).get(key), detail.get("n") or 0
-
-
-def _is_called(golden: Any, name: str) -> bool:
-    return isinstance(golden, str | Path) and Path(golden).name == Path(name).name
 
 
 def _is_answered(query: Record) -> bool:

@@ -16,7 +16,7 @@ from rag_titan.pipeline.chunking.chunkers import chunker_of, chunking_of
 from rag_titan.pipeline.embedding.embedders import Remembering, embedder_of
 from rag_titan.pipeline.generation import generator_of
 from rag_titan.pipeline.indexing import index_documents
-from rag_titan.pipeline.loading.load import load_documents
+from rag_titan.pipeline.loading.load import Loading, load_documents
 from rag_titan.pipeline.parts import (
     Chunk,
     Chunker,
@@ -82,10 +82,10 @@ class RAGTitan:
         self.warnings: list[str] = []
         self._own = sorted(parts)
 
-    def index(self, files: str | Path | Sequence[str | Path]) -> dict[str, Any]:
+    def index(self, files: str | Path | Sequence[str | Path] | Loading) -> dict[str, Any]:
         """Load files or folders, cut them into chunks, and put these into the store; a file again replaces its chunks.
 
-        What the store has already as it would be now is not embedded again.
+        What the store has already as it would be now is not embedded again. `files` may be what was loaded already.
 
         Returns {"chunks", "documents", "indexed_ids"} as `evaluate` takes them: everything that is in the store now.
         The text of a document that an earlier process indexed is put together from its chunks. What could not be loaded
@@ -94,7 +94,7 @@ class RAGTitan:
         Raises SettingsError for what is no path, and for a store whose other documents are cut otherwise; DatasetError
         where nothing of the files can be loaded, and where no text is in the store then.
         """
-        loading = load_documents(files)
+        loading = files if isinstance(files, Loading) else load_documents(files)
         self.warnings = [*loading.warnings, *loading.notes()]
         if self.warnings and not loading.documents:
             raise self._nothing_to_index()
@@ -187,14 +187,15 @@ class RAGTitan:
     ) -> dict[str, Any]:
         """Index the files, ask every golden question, and evaluate all that came back.
 
-        golden  a golden file, or its records
+        golden  a golden file, or its records; a file among the documents is not indexed
         k       the cut-off of the metrics; `settings.k` unless given
         inputs  further inputs of `RAGEvaluator.evaluate`, such as size_limits
 
         What could not be loaded is among the warnings of the report.
         """
         evaluator = RAGEvaluator(k=self.settings.k if k is None else k)  # refuses before the work
-        dataset = collect_dataset(self, files, golden, include_embeddings=include_embeddings)
+        loading = load_documents(files, golden=golden)
+        dataset = collect_dataset(self, loading, golden, include_embeddings=include_embeddings)
         report = evaluator.evaluate(**dataset, **inputs)
         return {**report, "warnings": [*self.warnings, *report["warnings"]]}
 

@@ -75,6 +75,22 @@ def test_data_and_code_in_a_folder_are_read_only_when_they_are_named(tmp_path: P
     assert load_documents([tmp_path / "golden.json"]).texts() == {"golden.json": "[]"}
 
 
+def test_the_golden_questions_are_no_document(tmp_path: Path) -> None:
+    write(tmp_path, golden_csv="id,question", other_csv="a,b", golden_json="[]", notes_txt="x")
+    table, data = tmp_path / "golden.csv", tmp_path / "golden.json"
+    told = "holds the golden questions, and was not read as a document."
+    assert ids(load_documents(tmp_path)) == ["golden.csv", "notes.txt", "other.csv"]
+    for files in (tmp_path, [tmp_path / "other.csv", tmp_path / "notes.txt", tmp_path / "x" / ".." / "golden.csv"]):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        loading = load_documents(files, golden=str(table))
+        assert sorted(ids(loading)) == ["notes.txt", "other.csv"]
+        assert loading.warnings == [f"{table}: {told}"]
+    loading = load_documents(tmp_path, golden=data)  # its name is that of data anyway
+    assert (loading.warnings, loading.left_out) == ([], [])
+    assert load_documents([tmp_path / "notes.txt", data], golden=data).warnings == [f"{data}: {told}"]
+    assert ids(load_documents(tmp_path, golden=[{"id": "q", "question": "Which?"}])) == ids(load_documents(tmp_path))
+
+
 def test_ids_are_paths_below_what_was_given_or_below_the_root(tmp_path: Path) -> None:
     write(tmp_path, x__a_md="xa", y__a_md="ya", y__b_md="yb")
     several = load_documents([tmp_path / "x", tmp_path / "y", str(tmp_path / "x" / "a.md")])

@@ -84,13 +84,17 @@ class Loading:
         return records
 
 
-def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | None = None) -> Loading:
+def load_documents(
+    paths: str | Path | Iterable[str | Path], root: str | Path | None = None, *, golden: Any = None
+) -> Loading:
     """Every document in the files and folders: PDF, Word (.docx), Markdown, HTML and text.
 
     paths  one or several, read in the order given; what is in a folder is sorted by name, and hidden files in it
            (".name", "~$name") are passed over
     root   the folder that the ids are relative to, above all paths. Without it an id is the path inside the folder that
            was given, or the name of the file that was given; where two would have one id, the later keeps its path
+    golden the file of the golden questions, which is no document: every quote would be found in it once more. What is
+           no path is no file
 
     What a file is, its content says, before its name. In folders, text whose name is that of data or code (.json, .py)
     is left out; name the file itself to have it read. A file that is given twice is read once. No file stops the rest:
@@ -104,8 +108,12 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
     """
     loading = Loading()
     given = _given(paths)
+    own = os.path.realpath(golden) if isinstance(golden, str | os.PathLike) else None
     taken: set[str] = set()
     for file in _unique(_files(given, loading.warnings)):
+        if os.path.realpath(file.path) == own:
+            loading.warnings += _own_text(golden, file)
+            continue
         name = _id_of(file, root, taken)
         taken.add(name)
         try:
@@ -122,6 +130,12 @@ def load_documents(paths: str | Path | Iterable[str | Path], root: str | Path | 
         loading.paths[document.id] = os.path.abspath(file.path)
         loading.warnings += document.warnings
     return loading
+
+
+def _own_text(golden: Any, file: _File) -> list[str]:
+    """What is said of the golden questions among the documents: nothing where their name is that of data anyway."""
+    is_text = file.is_given or suffix_of(file.below) in SUFFIXES
+    return [f"{golden}: holds the golden questions, and was not read as a document."] if is_text else []
 
 
 def load_document(path: str | Path, name: str | None = None) -> Document:
