@@ -106,9 +106,8 @@ def test_files_may_stand_as_a_shell_writes_them_and_the_golden_file_is_no_docume
     done = run("compare", "--golden", golden, *given[4:], "--files", *files)
     assert done.code == 0
     assert "2 documents" in done.lines[0]
-    assert f"Note: {golden}: holds the golden questions, and was not read as a document." in " ".join(done.lines).replace(
-        "   ", " "
-    )
+    said = " ".join(done.lines).replace("   ", " ")
+    assert f"Note: {golden}: holds the golden questions, and was not read as a document." in said
 
 
 def test_every_step_is_written_where_so_wished(run: Run, given: list[object], tmp_path: Path) -> None:
