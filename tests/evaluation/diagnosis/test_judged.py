@@ -129,6 +129,13 @@ GOLD: Record = {"expected_chunk_ids": ["a"]}
         ({"recalled": False}, {**GOLD, "answer": "1", "task_success": True}, False),
         ({"recalled": False}, {**GOLD, "answer": "1"}, False),
         ({"recalled": False}, {"answer": "1"}, None),  # no gold at all
+        ({}, {"answer": "1", "task_success": True}, True),
+        ({}, {"answer": "1", "task_success": False}, False),  # healthy, and wrong, wherever that was
+        ({"faithful": False}, {"answer": "1", "task_success": True}, False),
+        ({"faithful": False}, {"answer": "1", "task_success": False}, None),  # wrong, and nobody knows where
+        ({"recalled": False}, {"answer": "1", "task_success": True}, None),  # no label speaks of the evidence
+        ({"recalled": False}, {"answer": "1", "task_success": False}, None),
+        ({"ordered": False}, {"answer": "1", "task_success": True}, None),
         ({"ordered": False}, {**GOLD, "answer": "1"}, True),
         ({"faithful": False, "recalled": False}, {**GOLD, "answer": "1", "task_success": False}, True),
         ({"faithful": False, "recalled": None}, {**GOLD, "answer": "1", "task_success": False}, None),

@@ -111,18 +111,21 @@ class JudgedFaults:
         """(n,) 1 where the funnel's verdict is one that the row allows, 0 where it is another, NaN where one of both
         says nothing.
 
-        lost   (n,) where the funnel lost the question, as its place in `places`; -1: nowhere
-        known  (n,) the funnel knows what became of the evidence, or whether the answer is right
+        lost   (n,) where the funnel lost the question, as its place in `places`; -1: nowhere, or nobody knows where
+        known  (n,) the funnel knows what became of the evidence
         right  (n,) 1 where the answer is right by the gold labels, 0 where it is wrong, NaN where nobody can say
         """
         columns = [None, *places]
         of_rows = np.array([[stage in row.stages for stage in columns] for row in ROWS])
         allowed = self.low.astype(np.int64) @ of_rows.astype(np.int64) > 0
-        allowed[self.codes == 0] = [stage is None for stage in columns]
-        same = allowed[np.arange(len(lost)), lost + 1]
+        healthy = self.codes == 0
+        allowed[healthy] = [stage is None for stage in columns]
+        kept, unplaced = lost < 0, (lost < 0) & (right == 0)  # wrong, and the labels do not say where it went wrong
+        same = allowed[np.arange(len(lost)), lost + 1] & ~unplaced
         answers_only = allowed[:, columns.index(Stage.GENERATION)] & (allowed.sum(axis=1) == 1)
+        unsaid = np.where(healthy, ~known & np.isnan(right), np.where(answers_only, np.isnan(right), ~known))
         silent = np.isin(self.codes, (-1, _UNDETERMINED)) | (lost == places.index(Stage.END_TO_END))
-        silent |= (lost < 0) & (~known | (np.isnan(right) & answers_only))  # the labels say nothing of the answer
+        silent |= kept & (unsaid | (unplaced & ~healthy))
         return np.where(silent, np.nan, same.astype(np.float64))
 
     def row(self, i: int, agrees: float) -> dict[str, Any] | None:

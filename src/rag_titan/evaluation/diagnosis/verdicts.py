@@ -94,8 +94,7 @@ class Verdicts:
         both says nothing."""
         if self.judged is None:
             return np.full(len(self.correct), np.nan)
-        known = self.funnel.known | ~np.isnan(self.correct)
-        return self.judged.agrees(self.lost_at, PLACES, known, self.correct)
+        return self.judged.agrees(self.lost_at, PLACES, self.funnel.known, self.correct)
 
     def rows(self, why: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """The report's `queries`: one dict a query."""
