@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,26 @@ def test_redacted_a_broken_line_is_not_quoted(run: Run, tmp_path: Path, text: by
 
 def test_redacted_a_file_that_is_not_there_is_named(run: Run) -> None:
     assert run("evaluate", "--input", "none.json", "--redact").err == run("evaluate", "--input", "none.json").err
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ({"queries": [{"id": "q", "why": "CANARY"}], "meta": {}}, "queries: must have the form that its schema"),
+        ({"retrieval": {"summary": {"CANARY": "x"}, "detail": {"CANARY": 5}}}, "retrieval: must have the form"),
+        ({"meta": {"k": "CANARY"}}, "meta: must have the form that its schema says, got what --redact hides."),
+        ({"CANARY": 1}, "must be a report of rag-titan, got other JSON."),
+        (None, "must be a whole report, got one that breaks off at line 1"),
+    ],
+)
+def test_redacted_a_broken_baseline_is_not_quoted(
+    run: Run, write: Write, tmp_path: Path, report: dict[str, Any] | None, said: str
+) -> None:
+    write(GIVEN)
+    (tmp_path / "base.json").write_text('{"CANARY": "' if report is None else json.dumps(report))
+    given = ("evaluate", "--input", "data.json", "--output", "r.json", "--baseline", "base.json")
+    done = run(*given, "--redact")
+    assert (done.code, "CANARY" in done.err) == (2, False)
+    assert done.err.startswith(f"rag-titan: base.json: {said}")
+    if said.endswith("hides."):
+        assert "CANARY" in run(*given).err

@@ -44,7 +44,8 @@ def evaluate(
     Exit codes: 0 fine, 1 failed (see below), 2 bad input or nothing to compare with, 3 nothing could be measured.
     """
     outputs = Outputs(output, per_query, html, junit, junit_per_query)
-    before = _checked(outputs, [input, chunks, documents, baseline, config_file(config, Path())], baseline, github)
+    with _untold(redact):
+        before = _checked(outputs, [input, chunks, documents, baseline, config_file(config, Path())], baseline, github)
     read = read_config(config, Path())
     chosen = merged(
         read, k=k, conventions=conventions, stages=stages, by=by, require=require or (), max_error_rate=max_error_rate,
@@ -175,7 +176,8 @@ def _saved(
     if outcome.baseline is not None:
         named = {"path": str(outcome.baseline), "found": before is not None}
         report["meta"] = {**report["meta"], "baseline": named}
-    comparison = _compared(manager, report, outcome.baseline, before, chosen)
+    with _untold(evaluator.redact):
+        comparison = _compared(manager, report, outcome.baseline, before, chosen)
     outcome = replace(outcome, report=report, comparison=comparison)
     failing, verdict = outcome.failing, outcome.verdict
     outputs.save(manager, report, comparison, explorer=explorer, failing=failing, verdict=verdict)

@@ -8,6 +8,7 @@ through msgspec at full speed; only what it refuses is walked through here, for 
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache, reduce
@@ -18,7 +19,7 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType, ValidationError, convert, defstruct
 
-from rag_titan.errors import DatasetError
+from rag_titan.errors import HIDDEN, DatasetError
 from rag_titan.evaluation.catalogue import ROWS, Rows
 from rag_titan.evaluation.limits import MOST_COUNTED, listed
 from rag_titan.evaluation.metric import Metric
@@ -109,7 +110,10 @@ def _check(value: Mapping[str, Any], form: tuple[Schema, Any], where: str, again
     broken = _broken(value, schema, "")  # none where only numpy's numbers, or keys that nobody reads, are strange
     if broken is not None:
         place, rule = broken
-        raise DatasetError(f"{where}: {place}" if place else where, f"{rule}. {again}")
+        part = re.split(r"[.\[]", place)[0]  # deeper, keys of the data may stand in a place
+        told = f"{where}: {part}" if part else where
+        redacted = f"{told}: must have the form that its schema says{HIDDEN}"
+        raise DatasetError(f"{where}: {place}" if place else where, f"{rule}. {again}", redacted)
 
 
 def _fits(value: Any, kind: Any) -> bool:

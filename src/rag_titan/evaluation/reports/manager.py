@@ -247,23 +247,25 @@ def load(path: PathLike, rows: Rows | None = None) -> dict[str, Any]:
         text = checked_path(path, "report").read_bytes().decode("utf-8-sig")
         report = json.loads(text, parse_constant=lambda _: None)
     except FileNotFoundError:
-        raise DatasetError(where, "must be a report, but there is no such file.") from None
+        raise DatasetError.without_data(where, "must be a report, but there is no such file.") from None
     except OSError as error:
-        raise DatasetError(
+        raise DatasetError.without_data(
             where, f"must be a file that can be read ({error.strerror or error}). Check it and its permissions."
         ) from error
     except UnicodeDecodeError:
-        raise DatasetError(where, "must be a report in JSON, got bytes that are no UTF-8 text.") from None
+        raise DatasetError.without_data(where, "must be a report in JSON, got bytes that are no UTF-8 text.") from None
     except json.JSONDecodeError as error:
-        raise DatasetError(where, _not_json(error)) from None
+        raise DatasetError.without_data(where, _not_json(error)) from None
     except (ValueError, RecursionError):  # a number of thousands of digits, a thousand nested lists
-        raise DatasetError(where, "must be a report in JSON, got something that no report holds.") from None
+        raise DatasetError.without_data(
+            where, "must be a report in JSON, got something that no report holds."
+        ) from None
     if isinstance(report, dict) and any(key in report for key in (*stage_names(), "scorecard", "meta")):
         check_report(report, where, rows)
         return _with_its_file(report, Path(path).parent)
     if isinstance(report, dict) and ("queries" in report or "chunks" in report):
-        raise DatasetError(where, "must be a report, got a dataset. Evaluate it first.")
-    raise DatasetError(where, "must be a report of rag-titan, got other JSON.")
+        raise DatasetError.without_data(where, "must be a report, got a dataset. Evaluate it first.")
+    raise DatasetError.without_data(where, "must be a report of rag-titan, got other JSON.")
 
 
 def _with_its_file(report: dict[str, Any], folder: Path) -> dict[str, Any]:
