@@ -117,6 +117,19 @@ def test_what_is_not_comparable_exits_2(run: Run) -> None:
     assert "Not comparable: baseline: must have the same K" in done.out
 
 
+@pytest.mark.parametrize(("left", "code"), [(19, 2), (20, 0)])
+@pytest.mark.parametrize("rule", ["--fail-on-regression", "--require-significant"])
+def test_a_rule_cannot_be_judged_by_less_than_half_of_the_questions(run: Run, rule: str, left: int, code: int) -> None:
+    """The boundary by hand: of 40 questions 20 are half. The rule and its words are those of evaluate --baseline."""
+    saved("all.json", 40)
+    saved("few.json", left, n=left)
+    assert run("diff", "all.json", "few.json").code == 0
+    done = run("diff", "all.json", "few.json", rule)
+    assert done.code == code
+    said = "all.json, the baseline: at least 50% of its questions must be in the run, got 19 of 40. Ask them all"
+    assert (said in " ".join(done.err.split())) == (code == 2)
+
+
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize("width", [40, 80])
 def test_it_keeps_to_the_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, width: int) -> None:

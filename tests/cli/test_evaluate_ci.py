@@ -42,7 +42,7 @@ def test_a_run_that_lost_most_of_the_questions_cannot_be_judged(against: Any, ru
     """The boundary by hand: of 60 questions 30 are half."""
     done = against(questions(60, set()), questions(left, set()), rule)
     assert done.code == code
-    said = f"at least 50% of the baseline's questions must be in the run, got {left} of 60. Ask them all"
+    said = f"at least 50% of its questions must be in the run, got {left} of 60. Ask them all"
     assert (said in " ".join((done.out + done.err).split())) == (code == 2)
 
 

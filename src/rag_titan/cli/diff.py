@@ -12,7 +12,7 @@ import typer
 
 from rag_titan.cli.outcome import FAILED, FINE, UNUSABLE
 from rag_titan.cli.outputs import check_file, check_no_data
-from rag_titan.cli.terminal import columns, escaped, say
+from rag_titan.cli.terminal import columns, complain, escaped, say
 from rag_titan.errors import SettingsError
 
 SHOWN, FAIL = "What is shown", "When to fail (exit code 1)"
@@ -74,6 +74,7 @@ def diff(
         check_file("--output", output, reports)
         check_no_data("--output", output)
     from rag_titan.evaluation import ReportManager
+    from rag_titan.evaluation.reports.comparability import too_few_shared
 
     manager = ReportManager()
     loaded = [manager.load_json(path) for path in reports]
@@ -82,6 +83,10 @@ def diff(
     options: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
     found = manager.diff(loaded, names=[str(path) for path in reports], primary=primary or None, **options)
     _put(found, form, output, everything=everything)
+    too_few = too_few_shared(found) if fail_on_regression or require_significant else None
+    if found["comparable"] and too_few:
+        complain(f"{reports[0]}, the {too_few}")
+        raise typer.Exit(UNUSABLE)
     raise typer.Exit(_exit_code(found, fail_on_regression, require_significant))
 
 

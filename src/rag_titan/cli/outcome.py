@@ -175,22 +175,11 @@ class Outcome:
         found = self.comparison
         if found is None or self.first_run:
             return None
-        return self._too_few_shared(found) if found["comparable"] else str(found["reason"])
+        if not found["comparable"]:
+            return str(found["reason"])
+        from rag_titan.evaluation.reports.comparability import too_few_shared
 
-    def _too_few_shared(self, comparison: Mapping[str, Any]) -> str | None:
-        """That most of the baseline's questions are gone, where regressions must fail the run: they are looked for
-        among the shared questions alone, and the lost ones may be those that got worse."""
-        from rag_titan.evaluation.limits import below
-        from rag_titan.evaluation.scoring.policy import LEAST_SHARED
-
-        asked = comparison["questions"]
-        if not (self.rules.regressions_fail and asked and asked["baseline"]):
-            return None
-        shared, before = asked["shared"], asked["baseline"]
-        if not below(shared / before, LEAST_SHARED.value):
-            return None
-        rule = f"at least {LEAST_SHARED.value:.0%} of the baseline's questions must be in the run"
-        return f"baseline: {rule}, got {shared} of {before}. Ask them all, or make a new baseline."
+        return too_few_shared(found) if self.rules.regressions_fail else None
 
     @property
     def first_run(self) -> str | None:

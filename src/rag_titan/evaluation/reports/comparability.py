@@ -15,7 +15,7 @@ from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.figures import share_text
 from rag_titan.evaluation.reports.overlap import Overlap, overlap
 from rag_titan.evaluation.reports.pairing import Pair, Report, mapping, stored_at
-from rag_titan.evaluation.scoring.policy import RECHUNKED
+from rag_titan.evaluation.scoring.policy import LEAST_SHARED, RECHUNKED
 
 _GOLD_IDS = {"expected_chunk_ids", "relevant_ids"}
 _CITED = ("generation.citation_precision", "generation.citation_recall", "generation.citation_f1")
@@ -61,6 +61,23 @@ def _nothing_shared(pair: Pair) -> str | None:
     if not asked or asked["shared"]:
         return None
     return "baseline: must have a question in common with the current report, got none. Make a new baseline."
+
+
+def too_few_shared(comparison: Mapping[str, Any]) -> str | None:
+    """Why a rule about regressions cannot be judged by what `compare` or `diff` returned: most of the baseline's
+    questions are gone. Regressions are looked for among the shared questions alone, and the lost ones may be those that
+    got worse. None where enough are there, and where nothing says.
+
+    >>> too_few_shared({"questions": {"shared": 2, "baseline": 5}})
+    'baseline: at least 50% of its questions must be in the run, got 2 of 5. Ask them all, or make a new baseline.'
+    >>> too_few_shared({"questions": {"shared": 3, "baseline": 5}}), too_few_shared({"questions": None})
+    (None, None)
+    """
+    asked = comparison["questions"]
+    if not (asked and asked["baseline"]) or not below(asked["shared"] / asked["baseline"], LEAST_SHARED.value):
+        return None
+    rule = f"at least {share_text(LEAST_SHARED.value)} of its questions must be in the run"
+    return f"baseline: {rule}, got {asked['shared']} of {asked['baseline']}. Ask them all, or make a new baseline."
 
 
 # --- what else changed ----------------------------------------------------------------------------
