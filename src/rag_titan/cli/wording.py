@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from rag_titan.cli.outcome import NOTHING_MEASURED, Outcome
 from rag_titan.cli.terminal import escaped, wrapped
+from rag_titan.evaluation.catalogue import ROWS
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, gate_lines, titled_lines, verdict_text
-from rag_titan.evaluation.reports.judged_tables import judged_line
+from rag_titan.evaluation.reports.judged_tables import judged_line, scores_line
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 _ORDER = (REAL, UNTESTED, NOISE)
@@ -73,8 +74,7 @@ class Wording:
             yield f"Little was measured: {little}"
         if alarms := alarms_text(report):
             yield f"Should be 0: {alarms}"
-        if judged := judged_line(report):
-            yield judged
+        yield from filter(None, (scores_line(report, ROWS), judged_line(report, ROWS)))
         yield from slice_lines(report)
 
     def _baseline(self) -> Iterator[str]:
@@ -114,7 +114,7 @@ class Wording:
         worse = self.outcome.regressions
         verdicts = [verdict_text(entry) for entry in worse if "significant" in entry]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in _ORDER if verdict in verdicts)
-        return f"{len(worse)} metrics worse" + (f" ({counts})" if counts else "")
+        return f"{count_text(len(worse), 'metric')} worse" + (f" ({counts})" if counts else "")
 
     def _gates(self) -> Iterator[str]:
         failing = {entry["name"] for entry in self.outcome.failing if entry["rule"] == "gate"}
@@ -161,7 +161,7 @@ class Wording:
         about = [entry for entry in noise if entry.get("primary")] or noise
         if about:
             needed = about[0].get("needed")
-            many = f"; about {needed:,} questions would tell" if needed else ""
+            many = f"; about {count_text(needed, 'question')} would tell" if needed else ""
             yield f"Undecided: whether {shown(about[0]['metric'], 60)} got worse{many}"
 
 

@@ -57,12 +57,14 @@ def section(text: str) -> list[str]:
 def test_markdown(report: Record) -> None:
     lines = section(markdown(report))
     assert lines[1].startswith(f"Judged by {JUDGE} (4 questions). Without a verdict: Answer Relevance on 1 question.")
-    assert "Faithfulness below 0.80" in lines[1]
+    assert lines[1].endswith("The limit of Answer Relevance is one for WordLlama's vectors; of others it says nothing.")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     assert ["Hallucination despite good context", "1", "prompt or model", "q2"] in rows
     assert ["Evidence never retrieved", "1", "chunking, embedding, K", "q3"] in rows
     assert ["Healthy", "1", "–", "–"] in rows
     assert ["Cannot be said", "1", "verdicts that are missing", "q4"] in rows
+    assert ["Faithfulness", "0.750", "below 0.80", "1 of 4"] in rows
+    assert ["Answer Relevance", "0.900", "below 0.40", "0 of 3"] in rows
     assert "The two differ on 2 of the 3 questions that both speak of:" in lines
     said = next(row for row in rows if row[0] == "q2")
     assert said[1:] == [
@@ -72,7 +74,7 @@ def test_markdown(report: Record) -> None:
 
 def test_the_stage_has_its_values_with_intervals(report: Record) -> None:
     text = markdown(report)
-    (line,) = [line for line in text.splitlines() if line.startswith("| Faithfulness ")]
+    (line,) = [line for line in text.splitlines() if line.startswith("| Faithfulness ") and " faithfulness " in line]
     cells = [cell.strip() for cell in line.strip("|").split("|")]
     assert cells[:3] == ["Faithfulness", "faithfulness", "0.750"]
     assert cells[4] == "all 4 questions"
@@ -80,7 +82,12 @@ def test_the_stage_has_its_values_with_intervals(report: Record) -> None:
 
 
 def test_the_line_of_the_terminal(report: Record) -> None:
-    assert judged_tables.judged_line(report) == (
+    assert judged_tables.scores_line(report, ROWS) == (
+        "Judge: Context Recall 0.750 (low on 1 of 4), Context Precision 1.000 (low on 0 of 4), "
+        "Faithfulness 0.750 (low on 1 of 4), Answer Relevance 0.900 (low on 0 of 3), Contradicted Claims 0.250, "
+        "Claim Recall 0.750"
+    )
+    assert judged_tables.judged_line(report, ROWS) == (
         "By the judge, of 4 questions: evidence never retrieved 1; hallucination despite good context 1; "
         "cannot be said 1; the funnel differs on 2"
     )
@@ -88,10 +95,55 @@ def test_the_line_of_the_terminal(report: Record) -> None:
 
 def test_nothing_of_it_without_verdicts() -> None:
     plain = RAGEvaluator(k=2).evaluate(queries=[{"id": "q", "expected_chunk_ids": ["a"], "retrieved_ids": ["a"]}])
-    assert judged_tables.judged_line(plain) is None
+    assert judged_tables.judged_line(plain, ROWS) is None
+    assert judged_tables.scores_line(plain, ROWS) is None
     assert "What the judge finds" not in markdown(plain)
     assert 'id="judged"' not in html(plain)
     assert judged_tables.tables({"judge": None}, ROWS) == []
+
+
+def test_what_was_not_asked_for_is_named() -> None:
+    """With faithfulness alone no question can be called healthy; the score is told all the same."""
+    queries = [{"id": f"q{n}", "answer": "x", "verdicts": {"answer_claims": [{"context": NO}]}} for n in range(3)]
+    alone = RAGEvaluator().evaluate(queries=queries)
+    assert judged_tables.scores_line(alone, ROWS) == (
+        "Judge: Faithfulness 0.000 (low on 3 of 3), Contradicted Claims 0.000"
+    )
+    assert judged_tables.judged_line(alone, ROWS) == (
+        "By the judge, of 3 questions: cannot be said 3 (not measured: Context Recall, Context Precision and Answer "
+        "Relevance)"
+    )
+    text = "\n".join(section(markdown(alone)))
+    assert "ask the judge for Context Recall, Context Precision and Answer Relevance, too" in text
+    assert "WordLlama" not in text
+
+
+def test_metrics_that_lack_verdicts_on_as_many_questions_stand_together() -> None:
+    unjudged = {"answer_relevance": 1, "claim_recall": 3, "context_recall": 3, "faithfulness": 3, "hallucination": 3}
+    more = {**unjudged, "self_knowledge": 3}
+    said = judged_tables.unjudged_text({"judge": {"unjudged": unjudged}}, ROWS)
+    assert said == (
+        "Without a verdict: Claim Recall, Context Recall, Faithfulness and Hallucination on 3 questions; "
+        "Answer Relevance on 1 question"
+    )
+    assert "Claim Recall, Context Recall, Faithfulness and 2 more on 3 questions" in judged_tables.unjudged_text(
+        {"judge": {"unjudged": more}}, ROWS
+    )
+
+
+def test_a_judge_without_weights_is_not_scored_and_not_unmeasured(report: Record) -> None:
+    (row,) = [line for line in markdown(report).splitlines() if line.startswith("| Judge's verdicts ")]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == ["Judge's verdicts", "–", "not scored", "–"]
+    heading = html(report).split("Judge&#39;s verdicts</span>")[1].split("</summary>")[0]
+    assert "<span>not scored</span>" in heading
+    assert "0%</span>" not in heading
+
+
+def test_where_no_label_speaks_of_the_evidence_nothing_is_said_of_it() -> None:
+    healthy = query("q1", {"text": "x", "context": YES}, task_success=False)
+    del healthy["expected_chunk_ids"]
+    report = RAGEvaluator(k=2).evaluate(chunks=CHUNKS, queries=[healthy])
+    assert judged_tables.differing(report, ROWS) == [("q1", "Healthy", "the answer is wrong (task_success)")]
 
 
 def test_without_lists_per_query_the_counts_are_told(report: Record) -> None:

@@ -19,16 +19,18 @@ _OTHERS = (("reference", "by the reference"), ("answer", "by the answer"))
 def judged(sections: Sections) -> View | None:
     """The section "What the judge finds"; None without verdicts."""
     report, rows = sections.report, sections.rows
-    found = judged_tables.diagnosis_rows(report)
+    found = judged_tables.diagnosis_rows(report, rows)
     if not found:
         return None
     most = max(row["n"] for row in found)
     said = (judged_tables.who_text(report), judged_tables.unjudged_text(report, rows))
+    caveat = judged_tables.caveat_text(report)
     funnel = mapping(judged_tables.diagnosis_of(report).get("funnel"))
     differ, agree = funnel.get("differ") or 0, funnel.get("agree") or 0
     listed = judged_tables.differing(report, rows)[: judged_tables.DIFFERING_SHOWN]
     return {
-        "says": [text for text in (*said, judged_tables.limits_text(report, rows)) if text],
+        "says": [text for text in (*said, caveat) if text],
+        "signs": judged_tables.sign_rows(report, rows),
         "stands_on": judged_tables.STANDS_ON,
         "rows": [{**row, "bar": figures.scaled(row["n"], most)} for row in found],
         "differ": judged_tables.differ_text(differ, differ + agree, len(listed)) if differ else "",

@@ -35,7 +35,7 @@ from rag_titan.evaluation.reports.figures import (
 from rag_titan.evaluation.reports.findings import gate_verdict, gates_verdict
 from rag_titan.evaluation.reports.pairing import rows_by_id
 from rag_titan.evaluation.reports.priorities import priorities
-from rag_titan.evaluation.reports.ratings import caveats, rating_text
+from rag_titan.evaluation.reports.ratings import caveats, coverage_text, rating_text
 from rag_titan.evaluation.scoring.policy import default_weight
 
 Report = Mapping[str, Any]
@@ -162,7 +162,7 @@ class Sections:
             "bar": figures.scaled(score, 100),
             "rating": rating_text(of_stage) or self._unrated(stage, score),
             "beside": ", ".join(caveats(self.report, stage, of_stage)),
-            "coverage": share_text(finite(of_stage.get("coverage"))),
+            "coverage": coverage_text(of_stage),
             "weight": _plain(of_stage.get("weight")),
             "rows": [row for row in rows if row["measured"]],
             "beyond": beyond,

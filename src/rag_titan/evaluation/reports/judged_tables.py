@@ -17,19 +17,23 @@ Report = Mapping[str, Any]
 
 DIFFERING_SHOWN = 20
 _NAMED = 5
+_METRICS_NAMED = 3
+_SCORES_SHOWN = 5
+_SCALE = "answer_relevance"
 WORDS: Mapping[str, tuple[str, str]] = {  # what is wrong, and where to mend it
     "healthy": ("Healthy", NOTHING),
     "evidence_not_retrieved": ("Evidence never retrieved", "chunking, embedding, K"),
     "wrong_order": ("Right evidence, wrong order", "reranker"),
     "hallucination": ("Hallucination despite good context", "prompt or model"),
     "question_not_answered": ("Faithful, but not an answer to the question", "prompt, instructions"),
-    "several": ("Several of these at once", "the first in this order"),
+    "several": ("Several of these at once", "the fault that stands first in this table"),
     "undetermined": ("Cannot be said", "verdicts that are missing"),
 }
 STANDS_ON = (
     "This stands on the verdicts of the judge; where the evidence was lost stands on gold labels and logs. Neither "
     "overrules the other."
 )
+OF_AN_EMBEDDER = "The limit of Answer Relevance is one for WordLlama's vectors; of others it says nothing"
 
 
 def diagnosis_of(report: Report) -> Mapping[str, Any]:
@@ -50,37 +54,91 @@ def who_text(report: Report) -> str:
 
 
 def unjudged_text(report: Report, rows: Rows) -> str:
-    """On how many questions which metrics have no verdict, where the data say why.
+    """On how many questions which metrics have no verdict, where the data say why; those on most questions first.
 
     >>> from rag_titan.evaluation.catalogue import ROWS
-    >>> unjudged_text({"judge": {"unjudged": {"faithfulness": 2}}}, ROWS)
-    'Without a verdict: Faithfulness on 2 questions'
+    >>> unjudged = {"answer_relevance": 1, "faithfulness": 2, "hallucination": 2}
+    >>> unjudged_text({"judge": {"unjudged": unjudged}}, ROWS)
+    'Without a verdict: Faithfulness and Hallucination on 2 questions; Answer Relevance on 1 question'
     """
     unjudged, places = mapping(mapping(report.get(Stage.JUDGE)).get("unjudged")), by_place(rows)
-    found = [
-        f"{places[Stage.JUDGE, key].title if (Stage.JUDGE, key) in places else shown(key, 80)} on "
-        f"{count_text(n, 'question')}"
-        for key, n in unjudged.items()
-    ]
-    return f"Without a verdict: {', '.join(found)}" if found else ""
+    groups: dict[int, list[str]] = {}
+    for key, n in unjudged.items():
+        known = places.get((Stage.JUDGE, key))
+        groups.setdefault(n, []).append(known.title if known else shown(key, 80))
+    found = [f"{_and(groups[n])} on {count_text(n, 'question')}" for n in sorted(groups, reverse=True)]
+    return f"Without a verdict: {'; '.join(found)}" if found else ""
 
 
-def limits_text(report: Report, rows: Rows) -> str:
-    """Below which scores a question is in want of something."""
-    limits, places = mapping(diagnosis_of(report).get("limits")), by_place(rows)
-    named = [
-        f"{places[Stage.JUDGE, sign].title} below {limits[sign]:.2f}"
+def _and(names: list[str]) -> str:
+    more = len(names) - _METRICS_NAMED
+    if more > 1:
+        return f"{', '.join(names[:_METRICS_NAMED])} and {more} more"
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def sign_rows(report: Report, rows: Rows) -> list[dict[str, str]]:
+    """[{"title", "value", "limit", "low"}] of the scores that the diagnosis stands on, as far as they are measured."""
+    found, places = diagnosis_of(report), by_place(rows)
+    summary, limits = mapping(mapping(report.get(Stage.JUDGE)).get("summary")), mapping(found.get("limits"))
+    shown_rows = []
+    for sign in SIGNS:
+        row, counts = places.get((Stage.JUDGE, sign)), mapping(mapping(found.get("signs")).get(sign))
+        if row is None or sign not in limits or not counts.get("measured"):
+            continue
+        low = f"{counts.get('low', 0):,} of {counts['measured']:,}"
+        value = value_text(row, sign, summary.get(sign))
+        shown_rows.append({"title": row.title, "value": value, "limit": f"below {limits[sign]:.2f}", "low": low})
+    return shown_rows
+
+
+def caveat_text(report: Report) -> str:
+    """What to know of the limits, where one of them depends on more than the scores."""
+    measured = mapping(mapping(diagnosis_of(report).get("signs")).get(_SCALE)).get("measured")
+    return OF_AN_EMBEDDER if measured else ""
+
+
+def scores_line(report: Report, rows: Rows) -> str | None:
+    """The scores by the judge in a line, those of the diagnosis first; None where there are none.
+
+    >>> from rag_titan.evaluation.catalogue import ROWS
+    >>> judge = {"summary": {"hallucination": 0.25, "faithfulness": 0.5}}
+    >>> judge["diagnosis"] = {"limits": {"faithfulness": 0.8}, "signs": {"faithfulness": {"low": 3, "measured": 4}}}
+    >>> scores_line({"judge": judge}, ROWS)
+    'Judge: Faithfulness 0.500 (low on 3 of 4), Hallucination 0.250'
+    """
+    summary, places = mapping(mapping(report.get(Stage.JUDGE)).get("summary")), by_place(rows)
+    signs = sign_rows(report, rows)
+    parts = [f"{row['title']} {row['value']} (low on {row['low']})" for row in signs]
+    titles = {row["title"] for row in signs}
+    for key, value in summary.items():
+        row = places.get((Stage.JUDGE, key))
+        if row is not None and value is not None and row.title not in titles:
+            parts.append(f"{row.title} {value_text(row, key, value)}")
+    if not parts:
+        return None
+    left = len(parts) - _SCORES_SHOWN
+    if left > 1:
+        return f"Judge: {', '.join(parts[:_SCORES_SHOWN])} and {left} more"
+    return f"Judge: {', '.join(parts)}"
+
+
+def unmeasured_signs(report: Report, rows: Rows) -> list[str]:
+    """The titles of the scores that the diagnosis needs, and that no question has."""
+    signs, places = mapping(diagnosis_of(report).get("signs")), by_place(rows)
+    return [
+        places[Stage.JUDGE, sign].title
         for sign in SIGNS
-        if sign in limits and (Stage.JUDGE, sign) in places
+        if (Stage.JUDGE, sign) in places and sign in signs and not mapping(signs[sign]).get("measured")
     ]
-    return f"Low is: {', '.join(named)}" if named else ""
 
 
-def judged_line(report: Report) -> str | None:
+def judged_line(report: Report, rows: Rows) -> str | None:
     """What is wrong with how many questions, in a line; None without a diagnosis.
 
-    >>> rows = {"healthy": 7, "hallucination": 2, "undetermined": 1}
-    >>> judged_line({"judge": {"diagnosis": {"rows": rows, "funnel": {"agree": 6, "differ": 1}}}})
+    >>> from rag_titan.evaluation.catalogue import ROWS
+    >>> counts = {"healthy": 7, "hallucination": 2, "undetermined": 1}
+    >>> judged_line({"judge": {"diagnosis": {"rows": counts, "funnel": {"agree": 6, "differ": 1}}}}, ROWS)
     'By the judge, of 10 questions: hallucination despite good context 2; cannot be said 1; the funnel differs on 1'
     """
     found = diagnosis_of(report)
@@ -90,8 +148,11 @@ def judged_line(report: Report) -> str | None:
         return None
     faults = [name for name in NAMES if name not in (HEALTHY, UNDETERMINED) and counts.get(name)]
     faults.sort(key=lambda name: -counts[name])
-    named = [*(faults or [HEALTHY]), *([UNDETERMINED] if counts.get(UNDETERMINED) else [])]
-    parts = [f"{_small(WORDS[name][0])} {counts.get(name, 0):,}" for name in named]
+    unsaid, missing = counts.get(UNDETERMINED), unmeasured_signs(report, rows)
+    without = f" (not measured: {_and(missing)})" if unsaid and missing else ""
+    named = faults or ([HEALTHY] if counts.get(HEALTHY) else [])
+    parts = [f"{_small(WORDS[name][0])} {counts[name]:,}" for name in named]
+    parts += [f"{_small(WORDS[UNDETERMINED][0])} {unsaid:,}{without}"] if unsaid else []
     differ = mapping(found.get("funnel")).get("differ")
     parts += [f"the funnel differs on {differ:,}"] if differ else []
     return f"By the judge, of {count_text(asked, 'question')}: {'; '.join(parts)}"
@@ -101,12 +162,14 @@ def _small(title: str) -> str:
     return f"{title[0].lower()}{title[1:]}"
 
 
-def diagnosis_rows(report: Report) -> list[dict[str, Any]]:
+def diagnosis_rows(report: Report, rows: Rows) -> list[dict[str, Any]]:
     """[{"name", "title", "fix", "n", "ids"}] of the rows with a question, in the order of the table."""
     found = diagnosis_of(report)
     counts, examples = mapping(found.get("rows")), mapping(found.get("examples"))
+    missing = unmeasured_signs(report, rows)
+    fixes = {UNDETERMINED: f"ask the judge for {_and(missing)}, too"} if missing else {}
     return [
-        {"name": name, "title": WORDS[name][0], "fix": WORDS[name][1], "n": counts[name],
+        {"name": name, "title": WORDS[name][0], "fix": fixes.get(name, WORDS[name][1]), "n": counts[name],
          "ids": _named(examples.get(name) or [], counts[name])}
         for name in NAMES if counts.get(name)
     ]  # fmt: skip
@@ -139,8 +202,10 @@ def judge_says(judged: Mapping[str, Any], rows: Rows) -> str:
 def funnel_says(verdict: Mapping[str, Any]) -> str:
     """What gold labels and logs say of a question.
 
-    >>> funnel_says({"lost_at": None, "correct": True, "correct_by": "task_success"})
+    >>> funnel_says({"lost_at": None, "scenario": "A", "correct": True, "correct_by": "task_success"})
     'nothing lost, the answer is right (task_success)'
+    >>> funnel_says({"lost_at": None, "scenario": None, "correct": False, "correct_by": "task_success"})
+    'the answer is wrong (task_success)'
     """
     place, correct = verdict.get("lost_at"), verdict.get("correct")
     why = verdict.get("why") or []
@@ -148,7 +213,10 @@ def funnel_says(verdict: Mapping[str, Any]) -> str:
         return f"{place_text(str(place))}{f': {why[0]}' if why else ''}"
     answer = {True: "right", False: "wrong"}.get(correct) if isinstance(correct, bool) else None
     by = f" ({verdict['correct_by']})" if verdict.get("correct_by") else ""
-    return f"nothing lost, the answer is {answer}{by}" if answer else "nothing lost"
+    if answer is None:
+        return "nothing lost"
+    kept = "nothing lost, " if verdict.get("scenario") else ""  # without one nobody knows what became of the evidence
+    return f"{kept}the answer is {answer}{by}"
 
 
 def differing(report: Report, rows: Rows) -> list[tuple[str, str, str]]:
@@ -164,12 +232,16 @@ def differing(report: Report, rows: Rows) -> list[tuple[str, str, str]]:
 
 def tables(report: Report, rows: Rows) -> list[str]:
     """The lines of the section "What the judge finds"; none without verdicts."""
-    found = diagnosis_rows(report)
+    found, signs = diagnosis_rows(report, rows), sign_rows(report, rows)
     if not found:
         return []
     lines = ["## What the judge finds", ""]
-    said = [who_text(report), unjudged_text(report, rows), limits_text(report, rows)]
-    lines += [line(". ".join(filter(None, said)) + "."), "", line(STANDS_ON), ""]
+    said = [who_text(report), unjudged_text(report, rows), caveat_text(report)]
+    lines += [line(". ".join(filter(None, said)) + "."), ""]
+    if signs:
+        cells = [[row["title"], row["value"], row["limit"], row["low"]] for row in signs]
+        lines += [*table(["Score", "Mean", "Low is", "Low on questions"], cells, right=(1,)), ""]
+    lines += [line(STANDS_ON), ""]
     cells = [[row["title"], f"{row['n']:,}", row["fix"], row["ids"] or NOTHING] for row in found]
     lines += table(["By the judge's verdicts", "Questions", "Mend", "Such as"], cells, right=(1,))
     return [*lines, *_differing_lines(report, rows)]

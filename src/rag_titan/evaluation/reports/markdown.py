@@ -33,7 +33,7 @@ from rag_titan.evaluation.reports.figures import (
 )
 from rag_titan.evaluation.reports.findings import gate_verdict, gates_verdict
 from rag_titan.evaluation.reports.priorities import priorities
-from rag_titan.evaluation.reports.ratings import rated_text
+from rag_titan.evaluation.reports.ratings import coverage_text, rated_text
 
 Report = Mapping[str, Any]
 
@@ -138,7 +138,7 @@ class View:
         if not stages:
             return []
         cells = [
-            [s["label"], score_text(s["score"]), rated_text(self.report, name, s), share_text(s["coverage"])]
+            [s["label"], score_text(s["score"]), rated_text(self.report, name, s), coverage_text(s)]
             for name, s in stages.items()
         ]
         header = ["Pipeline stage", "Score / 100", "Rating", "Measurement coverage"]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from rag_titan.evaluation.catalogue import stage_values
 from rag_titan.evaluation.limits import below, finite
 from rag_titan.evaluation.reports.evidence import asked_text
 from rag_titan.evaluation.reports.figures import NOTHING, share_text
@@ -37,9 +38,9 @@ def caveats(report: Report, stage: str, of_stage: Mapping[str, Any]) -> list[str
     """
     if of_stage.get("rating") is None:
         return []
-    asked, other = asked_text(report, stage), _but_for_wording(report, stage, of_stage)
+    asked, other = asked_text(report, stage, "question"), _but_for_wording(report, stage, of_stage)
     said = [f"only {share_text(finite(of_stage.get('coverage')))} measured"] if _is_little(of_stage) else []
-    said += [f"on {asked} questions"] if asked else []
+    said += [f"on {asked}"] if asked else []
     return said + ([f"{other} but for the wording of answers that nothing calls wrong"] if other else [])
 
 
@@ -48,8 +49,26 @@ def rated_text(report: Report, stage: str, of_stage: Mapping[str, Any]) -> str:
 
     >>> rated_text({}, "retrieval", {"rating": "Excellent"}), rated_text({}, "retrieval", {"rating": None})
     ('Excellent', '–')
+    >>> rated_text({"judge": {"summary": {"faithfulness": 0.9}}}, "judge", {"score": None, "rating": None, "weight": 0})
+    'not scored'
     """
+    if counts_nowhere(of_stage) and stage_values(report, stage):
+        return "not scored"
     return ", ".join([rating_text(of_stage) or NOTHING, *caveats(report, stage, of_stage)])
+
+
+def coverage_text(of_stage: Mapping[str, Any]) -> str:
+    """How much of a stage was measured; a dash where nothing of it counts, as of a judge without weights.
+
+    >>> coverage_text({"score": None, "coverage": 0.0, "weight": 0}), coverage_text({"score": 81.0, "coverage": 0.5})
+    ('–', '50%')
+    """
+    return NOTHING if counts_nowhere(of_stage) else share_text(finite(of_stage.get("coverage")))
+
+
+def counts_nowhere(of_stage: Mapping[str, Any]) -> bool:
+    """None of the stage's metrics has a weight, so that there is no share of them to speak of."""
+    return of_stage.get("score") is None and of_stage.get("weight") == 0
 
 
 def _is_little(of_stage: Mapping[str, Any]) -> bool:
