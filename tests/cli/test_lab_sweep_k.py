@@ -33,10 +33,19 @@ def test_the_table_the_knee_and_the_answers(run: Run, write: Write, tmp_path: Pa
     ]  # fmt: skip
     assert any(line.startswith("Knee at K = 2: recall is 1.000, it rises by 0.500") for line in done.lines)
     assert any(line.startswith("Answers are best at K = 2 (task_success_rate 0.900), and worse") for line in done.lines)
-    assert ">knee<" in (tmp_path / "k.svg").read_text()
+    page = (tmp_path / "k.svg").read_text()
+    assert ">knee at 2<" in page
+    assert [f">{name}<" in page for name in ("Recall", "Precision", "F1", "nDCG", "context tokens")] == [True] * 5
     whole = json.loads(run(*COMMAND, "--input", data, "--json", "--output", "k.json").out)
     assert whole == json.loads((tmp_path / "k.json").read_text())
     assert (whole["knee"]["k"], whole["answers"]) == (2, None)
+
+
+def test_no_picture_of_the_prompt_where_no_text_is_known(run: Run, write: Write, tmp_path: Path) -> None:
+    data = write({"queries": run_of(3)["queries"]})
+    assert run(*COMMAND, "--input", data, "--plot", "k.html").code == 0
+    page = (tmp_path / "k.html").read_text()
+    assert (page.count("<svg"), ">context tokens<" in page) == (1, False)
 
 
 def test_what_is_refused(run: Run, write: Write) -> None:

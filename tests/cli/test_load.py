@@ -83,7 +83,7 @@ def test_a_generator_that_is_late_is_no_result(run: Run, tmp_path: Path) -> None
     words = [word if word != "100000" else "0" for word in QUICK]
     code, out, err = run("busy_app:answer", *words)
     assert (code, err) == (3, "rag-titan: the run is invalid.\n")
-    assert "INVALID: At 20 requests a second the generator itself sent" in out
+    assert "INVALID: At 20 requests a second the generator itself was late" in out
     assert "Max sustainable" not in out
 
 
@@ -104,7 +104,8 @@ def test_pictures(run: Run, tmp_path: Path) -> None:
         assert run(app.url, *QUICK, "--plot", "load.html")[0] == 0
     page = (tmp_path / "load.html").read_text()
     assert page.count("<svg") == 2
-    assert ">knee 20<" in page
+    assert ">sustained: at least 20<" in page
+    assert ">SLA of p99: 2000 ms<" in page
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def sweep_chunks(
     result = sweep.as_dict()
     show(result, _lines(result), as_json, output)
     if plot is not None:
-        _draw(sweep.rows(), plot)
+        _draw(sweep.rows(), result, plot)
     raise typer.Exit(_exit_code(result))
 
 
@@ -141,13 +141,22 @@ def _verdict(result: Mapping[str, Any]) -> Iterator[str]:
         yield "All others are worse by more than chance (paired test, 5 %, corrected for all cells)."
 
 
-def _draw(rows: list[dict[str, Any]], plot: Path) -> None:
+def _draw(rows: list[dict[str, Any]], result: Mapping[str, Any], plot: Path) -> None:
     from rag_titan.plots import Axis, heat_map, save
 
     x, y, value = Axis("size", "Chunk size"), Axis("overlap", "Overlap"), Axis("token_f1", "Token F1")
+    measured = [row["token_f1"] for row in rows if row["token_f1"] is not None]
+    if not measured:
+        return
+    span = (min(measured), max(measured))
+    best = [(one["chunker"], one["chunk_size"], one["chunk_overlap"]) for one in result["cells"]
+            if one["name"] == result["best"]]  # fmt: skip
+    rows = [row | {"best": (row["chunker"], row["size"], row["overlap"]) in best} for row in rows]
     pictures = [
-        heat_map([row for row in rows if row["chunker"] == chunker], x, y, value, title=f"Token F1, {chunker}")
+        heat_map(
+            [row for row in rows if row["chunker"] == chunker], x, y, value,
+            title=f"Token F1, {chunker}", span=span, best="best",
+        )
         for chunker in dict.fromkeys(row["chunker"] for row in rows)
-    ]
-    if pictures:
-        save(pictures, plot, title="Chunk sweep")
+    ]  # fmt: skip
+    save(pictures, plot, title="Chunk sweep")

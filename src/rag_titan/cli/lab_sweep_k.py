@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 WHAT = "What is compared"
 CONTEXT = ("augmentation", "mean_context_tokens")
+SHOWN_AS = {"recall_at_k": "Recall", "precision_at_k": "Precision", "f1_at_k": "F1", "ndcg_at_k": "nDCG"}
 
 
 class Ranking(StrEnum):
@@ -91,7 +92,7 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
     ranking = "" if result["ranking"] == "retrieved" else ", of the reranked chunks"
     yield f"{counted(result['questions'], 'question')}{ranking}; means with their interval of 95 %."
     yield ""
-    header = ["K", "Recall", "Precision", "F1", "nDCG", "n", "Context tokens", "n"]
+    header = ["K", *SHOWN_AS.values(), "n", "Context tokens", "n"]
     yield from aligned(header, [_cells(row) for row in result["rows"]])
     yield ""
     yield result["knee"]["reason"]
@@ -111,7 +112,7 @@ def _lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     found, context = row["retrieval"], row["context_tokens"]
-    values = [with_interval(found[key], key) for key in ("recall_at_k", "precision_at_k", "f1_at_k", "ndcg_at_k")]
+    values = [with_interval(found[key], key) for key in SHOWN_AS]
     tokens = with_interval(context, CONTEXT[1], CATALOGUE[CONTEXT])
     return [str(row["k"]), *values, str(found["recall_at_k"]["n"]), tokens, str(context["n"])]
 
@@ -119,9 +120,14 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 def _draw(sweep: KSweep, plot: Path) -> None:
     from rag_titan.plots import Axis, Mark, curves, save
 
-    knee = None if sweep.knee.k is None else Mark(sweep.knee.k, "knee")
-    x = Axis("k", "K")
-    quality = curves(sweep.points(), x, Axis("value", "Value"), by="metric", title="Sweep of K", mark=knee)
+    knee = None if sweep.knee.k is None else Mark(sweep.knee.k, f"knee at {sweep.knee.k}")
+    x = Axis("k", "K", zero=True, ticked=True)
+    points = [point | {"metric": SHOWN_AS.get(point["metric"], point["metric"])} for point in sweep.points()]
+    pictures = [
+        curves(points, x, Axis("value", "mean of the questions", zero=True), by="metric", title="Sweep of K", knee=knee)
+    ]
     rows = [{"k": row.k, "tokens": row.context_tokens.value} for row in sweep.rows]
-    context = curves(rows, x, Axis("tokens", "Context tokens"), title="What goes into the prompt")
-    save([quality, context], plot, title="Sweep of K")
+    if any(row["tokens"] is not None for row in rows):
+        tokens = Axis("tokens", "context tokens", zero=True)
+        pictures.append(curves(rows, x, tokens, title="What goes into the prompt", knee=knee))
+    save(pictures, plot, title="Sweep of K")

@@ -87,7 +87,7 @@ def _draw(result: Mapping[str, Any], file: Path) -> None:
     gap = result.get("similarity_gap")
     if gap is None:
         raise SettingsError("--plot: must have a similarity gap to draw, got too few vectors. Leave it out.")
-    axis = Axis("gap", "cosine of rank 1 less that of rank 10")
+    axis = Axis("gap", f"cosine of rank 1 less that of rank {gap['rank']}", zero=True)
     save([curves(gap["sizes"], Axis("size", "vectors", log=True), axis, title="Similarity gap")], file,
          title="Vector health")  # fmt: skip
 

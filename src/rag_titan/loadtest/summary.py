@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_titan.evaluation.reports.cells import cell
 from rag_titan.loadtest.histogram import QUANTILES
-from rag_titan.loadtest.knee import saturates_first
+from rag_titan.loadtest.knee import Knee, saturates_first
 from rag_titan.loadtest.result import LoadResult
 from rag_titan.loadtest.step import Step
 from rag_titan.plots import Axis, Mark, curves
@@ -67,8 +67,11 @@ def _knee(result: LoadResult) -> str:
     trials = (
         f", {_number(knee.low)} to {_number(knee.high)} in {len(knee.trials)} trials" if len(knee.trials) > 1 else ""
     )
-    least = "at least " if knee.bound == "at least" else ""
-    return f"{least}{_number(knee.rate)} requests a second ({limit}{trials})."
+    return f"{_rate(knee)} requests a second ({limit}{trials})."
+
+
+def _rate(knee: Knee) -> str:
+    return f"{'at least ' if knee.bound == 'at least' else ''}{_number(knee.rate)}"
 
 
 def _failing(steps: Sequence[Step]) -> list[Step]:
@@ -106,29 +109,33 @@ def pictures(result: LoadResult) -> list[Any]:
     Raises MissingExtraError without the extra `plots`.
     """
     steps = [step for step in result.steps if step.sent and step.invalid(result.plan) is None]
-    rates = sorted({step.rate for step in steps})
     done, slow = [], []
-    for rate in rates:
+    for rate in sorted({step.rate for step in steps}):
         same = [step for step in steps if step.rate == rate]
         done += [
             {"rate": rate, "qps": _middle(values), "of": name}
             for name, values in (
-                ("effective", [step.effective_qps for step in same]),
-                ("completed", [step.throughput_qps for step in same]),
+                ("requests that were due", [step.offered_qps for step in same]),
+                ("throughput", [step.throughput_qps for step in same]),
+                ("effective QPS", [step.effective_qps for step in same]),
             )
         ]
         slow += [
             {"rate": rate, "ms": _middle([step.latency.quantile(share) for step in same]), "of": name}
             for name, share in QUANTILES.items()
         ]
-    knee = result.knee
-    mark = None if knee is None or knee.rate is None else Mark(knee.rate, f"knee {_number(knee.rate)}")
-    across = Axis("rate", "requests a second")
-    within = f"completed within {result.plan.sla_ms:g} ms, and at all"
+    knee, plan = result.knee, result.plan
+    mark = None if knee is None or knee.rate is None else Mark(knee.rate, f"sustained: {_rate(knee)}")
+    across = Axis("rate", "requests a second", zero=True)
+    within = f"Answers a second; effective are those within {plan.sla_ms:g} ms"
+    sla = Mark(plan.sla_ms, f"SLA of p{plan.share * 100:g}: {plan.sla_ms:g} ms")
     return [
-        curves(done, across, Axis("qps", "completed a second"), title=f"Effective QPS: {within}", by="of", mark=mark),
-        curves(slow, across, Axis("ms", "ms", log=True), title="Latency from the intended start", by="of", mark=mark),
-    ]
+        curves(done, across, Axis("qps", "a second", zero=True), title=within, by="of", knee=mark),
+        curves(
+            slow, across, Axis("ms", "ms", log=True), title="Latency from the time at which a request was due",
+            by="of", knee=mark, limit=sla,
+        ),
+    ]  # fmt: skip
 
 
 def _middle(values: Sequence[float | None]) -> float | None:
