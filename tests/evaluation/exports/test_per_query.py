@@ -45,6 +45,34 @@ def test_csv_holds_the_same(report: dict[str, Any], tmp_path: Path) -> None:
     assert [cells["lost_at"] for cells in read] == ["", "retrieval", ""]
 
 
+JUDGED = [
+    {**QUERIES[0], "answer": "x", "task_success": True, "verdicts": {"answer_claims": [{"context": "not_supported"}],
+     "reference_claims": [{"context": "supported"}], "useful_chunks": {"b": True, "a": True},
+     "question_similarities": [1.0]}},
+    QUERIES[1],
+]  # fmt: skip
+SAID = [("hallucination", False), (None, None)]
+
+
+def test_what_a_judge_finds_stands_in_the_table(tmp_path: Path) -> None:
+    report = RAGEvaluator(k=2).evaluate(queries=JUDGED)
+    rows = per_query_rows(report)
+    assert [(row["judge_diagnosis"], row["judge_agrees_with_funnel"]) for row in rows] == SAID
+    with write_per_query(report, tmp_path / "table.csv").open(encoding="utf-8", newline="") as text:
+        cells = [(row["judge_diagnosis"], row["judge_agrees_with_funnel"]) for row in csv.DictReader(text)]
+    assert cells == [("hallucination", "false"), ("", "")]
+
+
+@pytest.mark.parquet
+def test_what_a_judge_finds_is_in_parquet_too(tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    report = RAGEvaluator(k=2).evaluate(queries=JUDGED)
+    RAGEvaluator(k=2).evaluate(queries=JUDGED, per_query=tmp_path / "run.parquet")
+    for path in (write_per_query(report, tmp_path / "table.parquet"), tmp_path / "run.parquet"):
+        table = pq.read_table(path).to_pydict()
+        assert list(zip(table["judge_diagnosis"], table["judge_agrees_with_funnel"], strict=True)) == SAID
+
+
 @pytest.mark.parquet
 def test_arrow_and_parquet_hold_the_same(report: dict[str, Any], tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")

@@ -80,6 +80,16 @@ def _explained(file: File) -> Iterator[None]:
         raise DatasetError(file.name, f"must be a Parquet file ({first}). Write it again.", redacted) from None
 
 
+def judged_columns(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """What a judge finds in a question, as columns of a table; None without verdicts of one.
+
+    >>> judged_columns({"id": "q1", "judge": {"diagnosis": "hallucination", "agrees_with_funnel": True}})
+    {'judge_diagnosis': 'hallucination', 'judge_agrees_with_funnel': True}
+    """
+    said = verdict.get("judge") or {}
+    return {"judge_diagnosis": said.get("diagnosis"), "judge_agrees_with_funnel": said.get("agrees_with_funnel")}
+
+
 class QueryWriter:
     """Lists per query -> one Parquet file, a batch at a time: a row a query, a column `stage.key` for each metric.
 
@@ -97,8 +107,9 @@ class QueryWriter:
             import pyarrow.parquet as pq
         except ImportError:
             raise MissingExtraError("pyarrow", "parquet") from None
-        texts = [(name, pa.string()) for name in ("lost_at", "correct_by", "scenario", "tags")]
-        lists = [("correct", pa.bool_()), ("why", pa.list_(pa.string()))]
+        texts = [(name, pa.string()) for name in ("lost_at", "correct_by", "scenario", "tags", "judge_diagnosis")]
+        flags = [(name, pa.bool_()) for name in ("correct", "judge_agrees_with_funnel")]
+        lists = [*flags, ("why", pa.list_(pa.string()))]
         self.path = path
         self._numbers = list(numbers)
         self._schema = pa.schema([("id", pa.string()), *texts, *lists, *((name, pa.float64()) for name in numbers)])
@@ -120,7 +131,8 @@ class QueryWriter:
         """One batch: {stage: [{"id", key: value}]} and the verdicts of the same queries, in the same order."""
         records = []
         for i, verdict in enumerate(verdicts):
-            record = {**verdict, "tags": json.dumps(verdict["tags"]) if verdict["tags"] else None}
+            tags = json.dumps(verdict["tags"]) if verdict["tags"] else None
+            record = {**verdict, "tags": tags, **judged_columns(verdict)}
             for stage, of_stage in rows.items():
                 record |= {f"{stage}.{key}": value for key, value in of_stage[i].items() if key != "id"}
             records.append(record)

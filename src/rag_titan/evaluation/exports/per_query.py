@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.errors import MissingExtraError, SettingsError
+from rag_titan.evaluation.data.parquet import judged_columns
 from rag_titan.evaluation.limits import checked_path
 from rag_titan.evaluation.reports.form import check_mapping
 from rag_titan.evaluation.writing import PathLike, write
@@ -18,10 +19,12 @@ Report = Mapping[str, Any]
 Row = dict[str, Any]
 
 VERDICT = ("lost_at", "correct", "correct_by", "scenario", "why", "tags")
+JUDGED = tuple(judged_columns({}))
+_AS_JSON = ("correct", "why", "tags", "judge_agrees_with_funnel")
 
 
 def per_query_rows(report: Report) -> list[Row]:
-    """One row a question: `id`, its verdict, and every metric as `stage.key`; None is not measured.
+    """One row a question: `id`, its verdict, what a judge finds, and every metric as `stage.key`; None is not measured.
 
     The questions stand in the order of the report, which is that of the data. Raises SettingsError for a report that
     was made without the values of the questions (`per_query=None`).
@@ -39,7 +42,8 @@ def per_query_rows(report: Report) -> list[Row]:
         raise SettingsError(f'report: {rule}. Evaluate again with per_query="report", which is the default.')
     rows: dict[str, Row] = {}
     for verdict in verdicts or ():
-        rows[verdict["id"]] = {"id": verdict["id"]} | {key: verdict.get(key) for key in VERDICT}
+        labels = {key: verdict.get(key) for key in VERDICT}
+        rows[verdict["id"]] = {"id": verdict["id"]} | labels | judged_columns(verdict)
     columns = {
         f"{stage}.{key}": None for stage, part in parts.items() for key in (part[0] if part else {}) if key != "id"
     }
@@ -47,7 +51,7 @@ def per_query_rows(report: Report) -> list[Row]:
         row |= columns
     for stage, part in parts.items():
         for values in part:
-            row = rows.setdefault(values["id"], {"id": values["id"], **dict.fromkeys(VERDICT), **columns})
+            row = rows.setdefault(values["id"], {"id": values["id"], **dict.fromkeys((*VERDICT, *JUDGED)), **columns})
             row |= {f"{stage}.{key}": value for key, value in values.items() if key != "id"}
     return list(rows.values())
 
@@ -66,10 +70,10 @@ def per_query_table(report: Report) -> Any:
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet") from None
     rows = [{**row, "tags": _json(row["tags"])} for row in per_query_rows(report)]
-    texts = [(name, pa.string()) for name in ("id", "lost_at", "correct_by", "scenario", "tags")]
-    lists = [("correct", pa.bool_()), ("why", pa.list_(pa.string()))]
-    names = list(rows[0]) if rows else ["id", *VERDICT]
-    known = dict([*texts, *lists])
+    texts = [(name, pa.string()) for name in ("id", "lost_at", "correct_by", "scenario", "tags", "judge_diagnosis")]
+    flags = [(name, pa.bool_()) for name in ("correct", "judge_agrees_with_funnel")]
+    names = list(rows[0]) if rows else ["id", *VERDICT, *JUDGED]
+    known = dict([*texts, *flags, ("why", pa.list_(pa.string()))])
     return pa.Table.from_pylist(rows, schema=pa.schema([(name, known.get(name, pa.float64())) for name in names]))
 
 
@@ -105,10 +109,10 @@ def write_per_query(report: Report, path: PathLike) -> Path:
 
 def _csv(rows: list[Row]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]) if rows else ["id", *VERDICT], lineterminator="\n")
+    writer = csv.DictWriter(text, list(rows[0]) if rows else ["id", *VERDICT, *JUDGED], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({**row, "correct": _json(row["correct"]), "why": _json(row["why"]), "tags": _json(row["tags"])})
+        writer.writerow({**row, **{key: _json(row[key]) for key in _AS_JSON}})
     return text.getvalue()
 
 
