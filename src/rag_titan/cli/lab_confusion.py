@@ -7,33 +7,44 @@ from typing import Annotated, Any
 
 import typer
 
-from rag_titan.cli.lab_outputs import AsJson, Input, Output, aligned, check_places, show, with_interval
+from rag_titan.cli.lab_input import Chunks, ConfigFile, Input, LoggedRun
+from rag_titan.cli.lab_outputs import AsJson, Output, aligned, check_places, show, with_interval
 from rag_titan.cli.terminal import counted
 from rag_titan.evaluation.reports.figures import NOTHING, value_text
 
 WORST = 10  # questions that are printed; the JSON has them all
 
-K = Annotated[int, typer.Option("--k", metavar="K", help="How many chunks of the ranking count as retrieved.")]
+WHAT = "What is counted"
+K = Annotated[
+    int,
+    typer.Option("--k", metavar="K", rich_help_panel=WHAT, help="How many chunks of the ranking count as retrieved."),
+]
 CorpusSize = Annotated[
-    int | None, typer.Option(metavar="N", help="Chunks in the index. Usually the number of chunks in the dataset.")
+    int | None,
+    typer.Option(
+        metavar="N", rich_help_panel=WHAT, help="Chunks in the index. Usually the number of chunks in the dataset."
+    ),
 ]
 
 
 def confusion(
     input_: Input,
+    chunks: Chunks = None,
     k: K = 5,
     corpus_size: CorpusSize = None,
     as_json: AsJson = False,
     output: Output = None,
+    config: ConfigFile = None,
 ) -> None:
     """Count what was retrieved and relevant, and what was only one of the two.
 
     Exit codes: 0 fine, 2 bad input.
     """
-    check_places(output, None, [input_])
+    logged = LoggedRun(input_, chunks, config)
+    check_places(output, None, logged.files())
     from rag_titan.lab.confusion import confusion_matrix
 
-    result = confusion_matrix(input_, k=k, corpus_size=corpus_size).as_dict()
+    result = confusion_matrix(logged.read(), k=k, corpus_size=corpus_size).as_dict()
     show(result, _lines(result), as_json, output)
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag_titan.cli.lab_outputs import AsJson, Input, Output, aligned, check_places, show, with_interval
+from rag_titan.cli.lab_input import ConfigFile, Input, LoggedRun
+from rag_titan.cli.lab_outputs import AsJson, Output, aligned, check_places, show, with_interval
 from rag_titan.evaluation.reports.figures import NOTHING, value_text
 
 QUANTILES = ("p50", "p95", "p99")
 
 
-def latency(input_: Input, as_json: AsJson = False, output: Output = None) -> None:
+def latency(input_: Input, as_json: AsJson = False, output: Output = None, config: ConfigFile = None) -> None:
     """Judge the times of a run: its parts, cold starts of the embedding, and whether there are enough of them.
 
     Exit codes: 0 fine, 2 bad input.
     """
-    check_places(output, None, [input_])
+    logged = LoggedRun(input_, None, config)
+    check_places(output, None, logged.files())
     from rag_titan.lab.latency_parts import latency_parts
 
-    result = latency_parts(input_).as_dict()
+    result = latency_parts(logged.read()).as_dict()
     show(result, _lines(result), as_json, output)
 
 

@@ -1,4 +1,4 @@
-"""What the commands of the lab that read a dataset have in common: their options, and how a result is shown."""
+"""What the commands of the lab have in common: where a result goes, and how it is shown."""
 
 from __future__ import annotations
 
@@ -17,12 +17,6 @@ from rag_titan.evaluation.reports.figures import NOTHING, value_text
 
 SHOWN = "What is shown"
 
-Input = Annotated[
-    Path,
-    typer.Option(
-        "--input", metavar="FILE|FOLDER", readable=False, help="A dataset, in any form that `evaluate` takes."
-    ),
-]
 AsJson = Annotated[bool, typer.Option("--json", rich_help_panel=SHOWN, help="Print the whole result as JSON.")]
 Output = Annotated[
     Path | None, typer.Option(metavar="FILE", readable=False, rich_help_panel=SHOWN, help="Write the JSON there, too.")

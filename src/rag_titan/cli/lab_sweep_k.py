@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rag_titan.cli.lab_input import Chunks, ConfigFile, Input, LoggedRun
 from rag_titan.cli.lab_outputs import (
     AsJson,
-    Input,
     Output,
     Plot,
     aligned,
@@ -55,22 +55,25 @@ Which = Annotated[
 
 def sweep_k(
     input_: Input,
+    chunks: Chunks = None,
     k: Ks = "3,5,8,10,15",
     run: Runs = None,
     ranking: Which = Ranking.RETRIEVED,
     as_json: AsJson = False,
     output: Output = None,
     plot: Plot = None,
+    config: ConfigFile = None,
 ) -> None:
     """Evaluate a run at several K: where does recall stop rising, and where are the answers best?
 
     Exit codes: 0 fine, 2 bad input.
     """
-    runs = _runs(run or ())
-    check_places(output, plot, [input_, *runs.values()])
+    runs, logged = _runs(run or ()), LoggedRun(input_, chunks, config)
+    check_places(output, plot, logged.files(runs.values()))
     from rag_titan.lab.sweep_k import sweep_k as swept
 
-    sweep = swept(input_, ks=numbers("--k", k), runs=runs, ranking=ranking.value)
+    answered = {cutoff: logged.read_another(file) for cutoff, file in runs.items()}
+    sweep = swept(logged.read(), ks=numbers("--k", k), runs=answered, ranking=ranking.value)
     show(sweep.as_dict(), _lines(sweep.as_dict()), as_json, output)
     if plot is not None:
         _draw(sweep, plot)

@@ -80,13 +80,18 @@ def _check_options(paths: Mapping[str, Any], skip_bad_records: Any) -> None:
 
 
 def read_dataset(
-    path: str | Path, *, columns: Mapping[str, Any] | Columns | None = None, skip_bad_records: bool = False
+    path: str | Path,
+    *,
+    chunks: str | Path | None = None,
+    documents: str | Path | None = None,
+    columns: Mapping[str, Any] | Columns | None = None,
+    skip_bad_records: bool = False,
 ) -> Dataset:
     """Everything that a file or folder holds, checked and in memory; see `open_dataset` for what it may be.
 
     `RAGEvaluator().evaluate(**read_dataset(path))` evaluates it.
     """
-    dataset = open_dataset(path, columns=columns, skip_bad_records=skip_bad_records)
+    dataset = open_dataset(path, chunks=chunks, documents=documents, columns=columns, skip_bad_records=skip_bad_records)
     if not dataset.queries.given:
         return dataset
     queries = [query for batch in dataset.queries.batches(_BATCH) for query in batch]
