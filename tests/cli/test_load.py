@@ -42,9 +42,10 @@ def test_a_server_that_keeps_up(run: Run, tmp_path: Path) -> None:
         questions = set(app.questions)
     assert code == 0
     assert questions == {"Q0?", "Q1?", "Q2?"}
-    header, row, *_ = out.splitlines()
+    header, row, below, *_ = out.splitlines()
     assert header.split()[:2] == ["rate", "sent"]
     assert row.split()[0] == "20"
+    assert below.startswith("Times in ms; latencies count from")
     assert "Max sustainable rate: at least 20 requests a second (p99 within 2000 ms)." in out
     record = json.loads((tmp_path / "load.json").read_text())
     assert (record["valid"], record["max_sustainable_rate"]["rate"]) == (True, 20)

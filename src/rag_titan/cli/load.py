@@ -114,12 +114,12 @@ def _merged(files: Sequence[Path], target: str | None) -> LoadResult:
 
 
 def _show(result: LoadResult, as_json: bool) -> None:
-    from rag_titan.loadtest.summary import HEADER, rows, verdict
+    from rag_titan.loadtest.summary import BELOW, HEADER, rows, verdict
 
     if as_json:
         say([json.dumps(result.record(), indent=1, allow_nan=False, ensure_ascii=False)])
         return
-    say([*aligned(HEADER, rows(result)), ""] if result.steps else [])
+    say([*aligned(HEADER, rows(result)), BELOW, ""] if result.steps else [])
     say(map(escaped, verdict(result)))
 
 

@@ -16,6 +16,7 @@ from rag_titan.plots import Axis, Mark, curves
 NOTHING = "–"
 TITLE = "Load test"
 HEADER = ("rate", "sent", "effective QPS", "throughput", "p50", "p95", "p99", "first token", "failed", "lag", "SLA")
+BELOW = "Times in ms; latencies count from the time at which the request was to be sent."
 _SHOWN_ERRORS = 5
 
 
@@ -61,13 +62,13 @@ def _knee(result: LoadResult) -> str:
     knee, plan = result.knee, result.plan
     if knee is None:
         return NOTHING
-    limit = f"p{plan.share * 100:g} within {plan.sla_ms:g} ms"
+    slowest, within = f"p{plan.share * 100:g}", f"within {plan.sla_ms:g} ms"
     if knee.rate is None:
-        return f"below {plan.rates[0]:g} requests a second: even there not {limit}."
+        return f"below {plan.rates[0]:g} requests a second; even there {slowest} is not {within}."
     trials = (
         f", {_number(knee.low)} to {_number(knee.high)} in {len(knee.trials)} trials" if len(knee.trials) > 1 else ""
     )
-    return f"{_rate(knee)} requests a second ({limit}{trials})."
+    return f"{_rate(knee)} requests a second ({slowest} {within}{trials})."
 
 
 def _rate(knee: Knee) -> str:
@@ -95,7 +96,7 @@ def markdown(result: LoadResult) -> str:
     lines = [f"# {TITLE}", "", f"{cell(result.target)}, {plan.duration:g} s a rate, {plan.arrivals} arrivals.", ""]
     lines += [f"- {cell(line, 400)}" for line in verdict(result)]
     lines += ["", _line(HEADER), _line(["---:"] * len(HEADER)), *map(_line, rows(result)), ""]
-    lines += ["Latencies in ms, from the time at which the request was to be sent.", ""]
+    lines += [BELOW, ""]
     return "\n".join(lines)
 
 
@@ -153,8 +154,8 @@ def _number(value: float | None) -> str:
     """Three digits that say something.
 
     >>> [_number(value) for value in (0.1234, 12.34, 1234.5, None)]
-    ['0.123', '12.3', '1234', '–']
+    ['0.123', '12.3', '1,234', '–']
     """
     if value is None:
         return NOTHING
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
