@@ -106,8 +106,8 @@ def _errors(report: Report) -> Iterator[str]:
     from rag_titan.evaluation.catalogue import value_of
 
     counts = _part(_part(report.get("diagnosis")).get("counts"))
-    if counts.get("errors"):
-        yield f"  Errors: {counts['errors']} of {counts.get('questions')} questions got no answer"
+    if counts.get("errors") and isinstance(counts.get("questions"), int):
+        yield f"  Errors: {counts['errors']} of {counted(counts['questions'], 'question')} got no answer"
     elif rate := value_of(report, "end_to_end", "error_rate"):
         yield f"  Errors: {rate:.3g} of the questions got no answer"
 

@@ -47,13 +47,13 @@ def _show(report: Report) -> None:
     from rich.markup import escape
 
     from rag_titan.evaluation.reports.evidence import first_missed_text, fix_first
-    from rag_titan.evaluation.reports.figures import score_text, share_text
+    from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 
     console = Console(highlight=False)
     counts, overall = report["meta"]["counts"], report["scorecard"]["overall"]
     console.print(
-        f"\nA logged run of a small RAG system: {counts['queries']} questions, {counts['chunks']} chunks, "
-        f"{counts['documents']} documents.\n"
+        f"\nA logged run of a small RAG system: {count_text(counts['queries'], 'question')}, "
+        f"{count_text(counts['chunks'], 'chunk')}, {count_text(counts['documents'], 'document')}.\n"
     )
     console.print(_scorecard(report))
     console.print(
@@ -107,10 +107,11 @@ def _losses(report: Report) -> Table:
     from rich.markup import escape
 
     from rag_titan.evaluation import ReportManager, Stage
+    from rag_titan.evaluation.reports.figures import count_text
 
     labels = {str(stage): stage.label for stage in Stage}
     failed = ReportManager().failed_queries(report)
-    title = f"Where {len(failed)} of {report['meta']['counts']['queries']} questions failed, and why"
+    title = f"Where {len(failed)} of {count_text(report['meta']['counts']['queries'], 'question')} failed, and why"
     table = _table(title, [("Lost at", {"no_wrap": True}), ("Question", {"no_wrap": True}), ("Why", {})])
     for row in sorted(failed, key=lambda row: list(report["scorecard"]["stages"]).index(row["stage"])):
         table.add_row(labels[row["stage"]], row["query_id"], escape(row["reason"]))

@@ -187,7 +187,7 @@ def _lines(
     yield f"Documents: {done.documents:,}, of which {done.unchanged:,} unchanged | Chunks: {done.chunks:,}"
     others = len({chunk.doc_id for chunk in chunks}), len(chunks)
     if others[1] > done.chunks:
-        yield f"With those of earlier runs: {others[0]:,} documents, {others[1]:,} chunks"
+        yield f"With those of earlier runs: {counted(others[0], 'document')}, {counted(others[1], 'chunk')}"
     yield from told
     yield f"Index: {escaped(store)}"
     if written:

@@ -26,7 +26,7 @@ from rag_titan.evaluation.data.sketch import chunk_sketch
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
-from rag_titan.evaluation.limits import checked_path, listed, names, said, switch
+from rag_titan.evaluation.limits import checked_path, count_text, listed, names, said, switch
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.moment import moment
 from rag_titan.evaluation.parallel import Job, Worker, processors, shared
@@ -331,7 +331,8 @@ class _Run:
         skipped = self._skipped()
         if skipped["count"]:
             first = skipped["first"][0]
-            self.notices.add(f"{skipped['count']} records were left out, as each breaks a rule; the first: {first}")
+            left = f"{count_text(skipped['count'], 'record')} {'was' if skipped['count'] == 1 else 'were'} left out"
+            self.notices.add(f"{left}, as each breaks a rule; the first: {first}")
         for sentence in self.partial.slices.warnings(self.plan.by):
             self.notices.add(sentence)
         return self.dataset.notices.merge(self.notices).merge(self.partial.notices).texts(self.plan.redaction)

@@ -1,4 +1,5 @@
-"""Limits: what an option may be (a weight, a threshold, a list, a switch), and the one way of comparing with it."""
+"""Limits: what an option may be (a weight, a threshold, a list, a switch), the one way of comparing with it, and how a
+sentence about it says values and counts."""
 
 from __future__ import annotations
 
@@ -156,3 +157,13 @@ def said(value: Any) -> str:
     except (ValueError, RecursionError):  # a number of thousands of digits inside
         return f"a {type(value).__name__}"
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def count_text(count: int, noun: str) -> str:
+    """A number of things.
+
+    >>> count_text(1, "question"), count_text(1200, "boundary")
+    ('1 question', '1,200 boundaries')
+    """
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else several}"

@@ -81,7 +81,8 @@ def _warnings(report: Report, comparison: Report | None, failing: Failing) -> It
             yield title, "; ".join(gate_lines(gate, report))
     counts = report["diagnosis"]["counts"]
     if counts["errors"]:
-        yield "Errors", f"{counts['errors']} of {counts['questions']} questions got no answer because of an error"
+        asked = count_text(counts["questions"], "question")
+        yield "Errors", f"{counts['errors']} of {asked} got no answer because of an error"
 
 
 def _regressions(comparison: Report | None) -> list[Mapping[str, Any]]:

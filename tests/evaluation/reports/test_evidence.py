@@ -25,7 +25,7 @@ def verdicts(*lost: str | None) -> list[dict[str, Any]]:
         ),
         (
             [{"stage": "embedding", "lost": 1, "kept": None}],
-            "Evidence lost for 1 of 1 questions: Semantic indexing (embedding) 1",
+            "Evidence lost for 1 of 1 question: Semantic indexing (embedding) 1",
         ),
     ],
 )

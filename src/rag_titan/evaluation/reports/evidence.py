@@ -11,7 +11,7 @@ from rag_titan.evaluation.limits import below
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.failures import NOT_KNOWN, failed_queries
-from rag_titan.evaluation.reports.figures import share_text, value_text
+from rag_titan.evaluation.reports.figures import count_text, share_text, value_text
 from rag_titan.evaluation.scoring.policy import LITTLE_MEASURED
 
 Report = Mapping[str, Any]
@@ -88,7 +88,7 @@ def evidence_line(report: Report) -> str | None:
         return None
     losses = [(place_text(str(step["stage"])), step["lost"]) for step in steps if step["lost"]]
     where = ", ".join(f"{place} {count}" for place, count in losses)
-    said = f"Evidence lost for {sum(count for _, count in losses)} of {known} questions"
+    said = f"Evidence lost for {sum(count for _, count in losses)} of {count_text(known, 'question')}"
     return f"{said}: {where}" if where else said
 
 
@@ -118,8 +118,7 @@ class FixFirst:
 
     @property
     def _count(self) -> str:
-        few = f"{'at least ' if self.capped else ''}{len(self.ids)} of {self.failed} failed question"
-        return few + "s" * (self.failed != 1)
+        return f"{'at least ' if self.capped else ''}{len(self.ids)} of {count_text(self.failed, 'failed question')}"
 
     def _did(self, counted: str) -> str:
         if self.stage == Stage.GENERATION:
@@ -193,7 +192,7 @@ def loss_text(report: Report) -> str | None:
     return ". ".join(said) or None
 
 
-def asked_text(report: Report, stage: str) -> str:
+def asked_text(report: Report, stage: str, noun: str = "") -> str:
     """On how many questions the score of a stage stands, where that is not all of them; empty where it is.
 
     The metrics of a stage can stand on different questions: then it is the fewest and the most.
@@ -203,6 +202,8 @@ def asked_text(report: Report, stage: str) -> str:
     >>> card = {"stages": {"retrieval": {"metrics": {"recall_at_k": metric, "ndcg_at_k": metric}}}}
     >>> asked_text({"scorecard": card, "retrieval": {"detail": detail}}, "retrieval")
     '4 of 30'
+    >>> asked_text({"scorecard": card, "retrieval": {"detail": detail}}, "retrieval", "question")
+    '4 of 30 questions'
     """
     scored = (((report.get("scorecard") or {}).get("stages") or {}).get(stage) or {}).get("metrics") or {}
     places, details = by_place(ROWS), (report.get(stage) or {}).get("detail") or {}
@@ -215,7 +216,7 @@ def asked_text(report: Report, stage: str) -> str:
     if not known or all(n >= of for n, of in known):
         return ""
     fewest, most, of = min(n for n, _ in known), max(n for n, _ in known), max(of for _, of in known)
-    return f"{fewest:,}{f' to {most:,}' if most > fewest else ''} of {of:,}"
+    return f"{fewest:,}{f' to {most:,}' if most > fewest else ''} of {count_text(of, noun) if noun else f'{of:,}'}"
 
 
 def little_text(report: Report) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rag_titan.evaluation.conventions import SEED
 from rag_titan.evaluation.limits import below
+from rag_titan.evaluation.limits import count_text as count_text  # one of the figures of a report, too
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.scoring.policy import ENOUGH_MEASURED, rating_of
 
@@ -128,20 +129,6 @@ def relative_text(change: float) -> str:
     if abs(change) >= _BEYOND:
         return "over +999,999 %" if change > 0 else "under -999,999 %"
     return f"{100 * change:+.1f} %"
-
-
-def count_text(count: int, noun: str) -> str:
-    """A number of things.
-
-    >>> count_text(1, "question"), count_text(1200, "boundary")
-    ('1 question', '1,200 boundaries')
-    """
-    return f"{count:,} {noun if count == 1 else plural(noun)}"
-
-
-def plural(noun: str) -> str:
-    """Several of them."""
-    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def limit_text(row: Metric | None, entry: Mapping[str, Any]) -> str:

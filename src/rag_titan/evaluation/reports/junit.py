@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rag_titan.evaluation.limits import count_text
+from rag_titan.evaluation.reports.changes import names_by_reason
 from rag_titan.evaluation.reports.evidence import failed_count
 from rag_titan.evaluation.reports.failures import failed_queries
 from rag_titan.evaluation.reports.findings import change_lines, gate_lines, verdict_text
@@ -47,8 +49,8 @@ def junit(report: Report, comparison: Report | None = None, *, failures: Failing
     per_query   a failed case for each question that failed as well
 
     The suites are "gates" (one case each; undecided and unmeasured ones are skipped, with the reason), "regressions"
-    (where there is a baseline: those that fail nothing are skipped), "rules" (whatever else failed) and "questions".
-    Characters that XML forbids are replaced.
+    (where there is a baseline: those that fail nothing are skipped, and so is what is not compared), "rules" (whatever
+    else failed) and "questions". Characters that XML forbids are replaced.
 
     >>> gate = {"stage": "retrieval", "metric": "recall_at_k", "minimum": 0.7, "value": 0.5, "status": "fail"}
     >>> print(junit({"scorecard": {"gates": [gate]}}), end="")
@@ -126,6 +128,10 @@ def _regressions(comparison: Report | None, failures: Failing) -> Iterator[Case]
         yield Case("regressions", str(entry["metric"]), FAILURE if counts else SKIPPED, said)
     if not comparison["regressions"]:
         yield Case("regressions", "nothing got worse")
+    left_out = names_by_reason(comparison.get("not_compared") or [], lambda entry: str(entry["metric"]))
+    for reason, names in left_out.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield Case("regressions", f"not compared: {names[0]}{more}", SKIPPED, f"{reason}: {', '.join(names)}")
 
 
 def _named(failures: Failing, rules: Iterable[str]) -> set[str]:
@@ -146,5 +152,5 @@ def _questions(report: Report) -> Iterator[Case]:
     for row in failed_queries(report):
         yield Case("questions", str(row["query_id"]), FAILURE, f"{row['stage']}: {row['reason']}")
     if more := failed_count(report) - len(failed_queries(report)):
-        said = f"{more} more questions failed, which a report without lists per query does not name"
+        said = f"{count_text(more, 'more question')} failed, which a report without lists per query does not name"
         yield Case("questions", "not named", SKIPPED, said)
