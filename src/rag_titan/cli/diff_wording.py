@@ -12,6 +12,7 @@ from rag_titan.evaluation.reports.changes import (
     change_text,
     corrected_text,
     interval_text,
+    names_by_reason,
     p_corrected_text,
     paired_text,
     sure_text,
@@ -25,7 +26,7 @@ Entry = Mapping[str, Any]
 _ROWS = {row.name: row for row in CATALOGUE.values()}
 _QUESTIONS = 10  # that are named
 _NARROWEST = 60
-_SINGLE = (VANISHED, APPEARED, NOT_COMPARED)
+_SINGLE = (VANISHED, APPEARED)
 _SEEMS = {"regressions": "seems worse", "improved": "seems better"}
 
 
@@ -78,7 +79,10 @@ class DiffWording:
         for verdict, entries in groups:
             yield ""
             yield f"{HEADINGS[verdict]}: {len(entries)}"
-            if verdict not in _SINGLE:
+            if verdict == NOT_COMPARED:
+                for reason, metrics in names_by_reason(entries, _name).items():
+                    yield from self._wrapped(f"{', '.join(metrics)}: {reason}", "  ")
+            elif verdict not in _SINGLE:
                 yield from self._table(entries, columns)
             else:
                 for entry in entries:

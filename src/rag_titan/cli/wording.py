@@ -8,6 +8,7 @@ from rag_titan.cli.outcome import NOTHING_MEASURED, Outcome
 from rag_titan.cli.terminal import escaped, wrapped
 from rag_titan.evaluation.catalogue import ROWS
 from rag_titan.evaluation.reports.cells import shown
+from rag_titan.evaluation.reports.changes import names_by_reason
 from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, gate_lines, titled_lines, verdict_text
@@ -91,9 +92,7 @@ class Wording:
         yield from self._regressions()
         for entry in self.outcome.vanished:
             yield f"No longer measured: {shown(entry['metric'])} ({shown(entry['reason'])})"
-        reasons: dict[str, list[str]] = {}
-        for entry in comparison["not_compared"]:
-            reasons.setdefault(entry["reason"], []).append(shown(entry["metric"], 60))
+        reasons = names_by_reason(comparison["not_compared"], lambda entry: shown(entry["metric"], 60))
         yield from (f"Not compared: {', '.join(names)} ({shown(why)})" for why, names in reasons.items())
         for note in comparison["notes"]:
             yield f"Note: {shown(note, 300)}"

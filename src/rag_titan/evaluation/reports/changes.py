@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rag_titan.evaluation.limits import finite
@@ -13,6 +13,19 @@ from rag_titan.evaluation.reports.figures import NOTHING, count_text, relative_t
 Entry = Mapping[str, Any]
 
 _OTHER = 0.25  # by which share a mean over other questions is worth a word
+
+
+def names_by_reason(entries: Iterable[Entry], name: Callable[[Entry], str]) -> dict[str, list[str]]:
+    """{why it is not compared: the metrics}, so that what all scores of a judge share is said once.
+
+    >>> left_out = [{"metric": "judge.faithfulness", "reason": "r"}, {"metric": "judge.claim_recall", "reason": "r"}]
+    >>> names_by_reason(left_out, lambda entry: entry["metric"])
+    {'r': ['judge.faithfulness', 'judge.claim_recall']}
+    """
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        found.setdefault(str(entry.get("reason")), []).append(name(entry))
+    return found
 
 
 def change_text(row: Metric | None, entry: Entry) -> str:

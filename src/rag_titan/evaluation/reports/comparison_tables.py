@@ -11,6 +11,7 @@ from rag_titan.evaluation.reports.changes import (
     change_text,
     corrected_text,
     interval_text,
+    names_by_reason,
     p_text,
     paired_text,
     sides_text,
@@ -87,8 +88,8 @@ class _Section:
             if entry.get("untested"):
                 untested.setdefault(entry["untested"], []).append(self.name(entry))
         notes += [f"Not tested, as {reason}: {', '.join(names)}." for reason, names in untested.items()]
-        left_out = self.comparison.get("not_compared") or []
-        notes += [f"{self.name(entry)} is not compared: {entry['reason']}." for entry in left_out]
+        left_out = names_by_reason(self.comparison.get("not_compared") or [], self.name)
+        notes += [f"Not compared, as {reason}: {', '.join(names)}." for reason, names in left_out.items()]
         return [f"- {line(note)}" for note in notes]
 
 

@@ -8,7 +8,14 @@ from typing import Any
 from rag_titan.evaluation.catalogue import ROWS, Rows, by_place
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports.cells import line, shown, table
-from rag_titan.evaluation.reports.changes import change_text, interval_text, p_text, sides_text, sure_text
+from rag_titan.evaluation.reports.changes import (
+    change_text,
+    interval_text,
+    names_by_reason,
+    p_text,
+    sides_text,
+    sure_text,
+)
 from rag_titan.evaluation.reports.diff import (
     APPEARED,
     BETTER,
@@ -137,7 +144,8 @@ def _metrics(
     verdict: str, entries: Sequence[Entry], found: Mapping[str, Any], places: Mapping[str, Metric]
 ) -> list[str]:
     if verdict == NOT_COMPARED:
-        return [f"- {line(entry['metric'])}: {line(entry['reason'])}" for entry in entries]
+        left_out = names_by_reason(entries, lambda entry: str(entry["metric"]))
+        return [f"- {line(', '.join(names))}: {line(reason)}" for reason, names in left_out.items()]
     letters = [letter(i) for i in range(len(found["reports"]))]
     rows = []
     for entry in entries:

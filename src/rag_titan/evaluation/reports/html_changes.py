@@ -10,7 +10,7 @@ from rag_titan.evaluation.catalogue import label_of, value_of
 from rag_titan.evaluation.limits import finite
 from rag_titan.evaluation.metric import Metric
 from rag_titan.evaluation.reports import html_figures as figures
-from rag_titan.evaluation.reports.changes import corrected_text, p_corrected_text
+from rag_titan.evaluation.reports.changes import corrected_text, names_by_reason, p_corrected_text
 from rag_titan.evaluation.reports.figures import NOTHING, count_text, relative_text, score_text, share_text
 from rag_titan.evaluation.reports.first_run import refusal_text
 from rag_titan.evaluation.reports.html_sections import Sections, View, mapping
@@ -40,7 +40,8 @@ def baseline(sections: Sections, comparison: Mapping[str, Any] | None) -> View |
         numbers.setdefault(move["axis"], []).extend(move["numbers"])
     axes = {axis: figures.reach(of_axis) for axis, of_axis in numbers.items()}
     rows = [_change(sections, kind, word, entry, axes) for kind, word, entry in found]
-    missed = [_not_compared(sections, mapping(entry)) for entry in comparison.get("not_compared") or []]
+    left_out = [mapping(entry) for entry in comparison.get("not_compared") or []]
+    missed = names_by_reason(left_out, lambda entry: _named(sections, entry))
     return {
         "comparable": bool(comparison.get("comparable")),
         "refusal": refusal_text(comparison) if "reason" in comparison else "",
@@ -48,7 +49,8 @@ def baseline(sections: Sections, comparison: Mapping[str, Any] | None) -> View |
         "tolerance": f"{comparison.get('tolerance') or 0:g}",
         "rows": rows,
         "notes": [str(note) for note in comparison.get("notes") or []],
-        "missed": missed,
+        "missed": [f"{', '.join(names)}: {reason}" for reason, names in missed.items()],
+        "missed_of": len(left_out),
         "tested": any(row["sure"] for row in rows),
     }
 
@@ -140,9 +142,9 @@ def _evidence(entry: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _not_compared(sections: Sections, entry: Mapping[str, Any]) -> str:
+def _named(sections: Sections, entry: Mapping[str, Any]) -> str:
     stage, _, key = str(entry.get("metric")).partition(".")
-    return f"{sections.name(stage, key)} ({label_of(stage)}): {entry.get('reason')}"
+    return f"{sections.name(stage, key)} ({label_of(stage)})"
 
 
 def slices(sections: Sections) -> View | None:
