@@ -8,8 +8,11 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import pytest
+
+from rag_titan.errors import SettingsError
 from rag_titan.loadtest.driver import TIMED_OUT, asked
-from rag_titan.loadtest.functions import FunctionTarget
+from rag_titan.loadtest.functions import NO_ANSWER, FunctionTarget
 from rag_titan.loadtest.target import Outcome
 
 
@@ -65,6 +68,82 @@ def test_what_a_function_raises_is_its_kind() -> None:
     assert outcomes(lambda question: {"error": "down"}) == [Outcome("an error in the answer")]
 
 
+def test_what_a_plain_function_leaves_to_be_awaited_is_awaited() -> None:
+    """A wrapper around a coroutine function is none itself; its calls would otherwise all be answered at once."""
+
+    async def fails(question: str) -> None:
+        raise ValueError("secret")
+
+    async def streams(question: str) -> AsyncIterator[str]:
+        yield "a"
+
+    assert outcomes(lambda question: fails(question)) == [Outcome("ValueError")]
+    [found] = outcomes(lambda question: streams(question))
+    assert (found.error, found.first is not None) == (None, True)
+
+
+def test_what_is_no_answer() -> None:
+    async def later(question: str) -> None:
+        return None
+
+    assert outcomes(lambda question: None) == outcomes(later) == [Outcome(NO_ANSWER)]
+    assert outcomes(lambda question: " ") == outcomes(lambda question: iter([])) == [Outcome("an empty answer")]
+
+
+def test_events_of_a_function_are_those_of_a_server() -> None:
+    def stream(*items: Any) -> list[Outcome]:
+        return outcomes(lambda question: iter(items))
+
+    assert stream("a", {"error": "busy"})[0].error == "an error in the answer"
+    assert stream({"text": "a", "search_ms": 3})[0].parts == {"search": 3.0}
+    assert stream({"choices": [{"delta": {"content": "a"}}]})[0].error == "a stream without its end"
+    assert stream({"choices": [{"delta": {"role": "assistant"}, "finish_reason": "stop"}]})[0].first is None
+
+
+def test_whatever_a_function_raises_it_is_an_outcome() -> None:
+    """Also what would end an event loop, or look as if this one had been told to stop: nothing vanishes."""
+
+    class OddError(BaseException):
+        pass
+
+    for error in (asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit, OddError):
+
+        async def later(question: str, error: type[BaseException] = error) -> None:
+            raise error
+
+        def plain(question: str, error: type[BaseException] = error) -> None:
+            raise error
+
+        assert outcomes(plain) == outcomes(later) == [Outcome(error.__name__)]
+
+
+def test_threads_that_the_system_refuses_are_no_fault_of_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def run() -> Outcome:
+        target = FunctionTarget(lambda question: "x")
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", refused)
+            return await target.ask("q")
+
+    found = asyncio.run(run())
+    assert found.generator
+    assert found.error is not None
+
+
+def test_a_function_must_take_a_question() -> None:
+    def two(question: str, k: int) -> None: ...
+
+    class App:
+        def answer(self) -> None: ...
+
+    for function, text in ((two, r"two\(question, k\)"), (App().answer, r"answer\(\)")):
+        with pytest.raises(SettingsError, match=f"must be a function of one question, got {text}"):
+            FunctionTarget(function)  # type: ignore[arg-type]
+    assert FunctionTarget(max).name == "builtins:max"  # of which nobody knows what it takes
+
+
 def test_what_hangs_is_left_behind() -> None:
     released = threading.Event()
 
@@ -81,8 +160,9 @@ def test_what_hangs_is_left_behind() -> None:
 def test_a_coroutine_that_blocks_its_loop_does_not_hold_up_the_generator() -> None:
     released = threading.Event()
 
-    async def blocks(question: str) -> None:
+    async def blocks(question: str) -> str:
         released.wait(30)
+        return "x"
 
     async def run() -> Outcome:
         target = FunctionTarget(blocks)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
+import sys
 from typing import Any
 
 import pytest
 from tests.evaluation.preparation.http_app import Answer, Asked, serving
 from tests.models.scripted import openai_events, streamed
 
-from rag_titan.errors import SettingsError
+from rag_titan.errors import MissingExtraError, SettingsError
 from rag_titan.loadtest.driver import TIMED_OUT, asked
 from rag_titan.loadtest.target import Outcome
 
@@ -94,6 +96,11 @@ def test_headers_that_come_byte_by_byte_and_never_end() -> None:
         (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 3\r\n\r\n{a}", "not JSON"),
         (b'HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"error": "down"}'[:-1] + b"}", "an error in the answer"),
         (b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 5\r\n\r\nhello", None),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", "an empty answer"),
+        (b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 0\r\n\r\n", "an empty answer"),
+        (b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n: ping\n\n", "an empty answer"),
+        (b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\nno gzip", "cannot be unpacked"),
+        (b"HTTP/1.1 200 OK\r\ncontent-encoding: br\r\n\r\nx", "compressed in a way that was not asked for"),
     ],
 )
 def test_bytes_that_are_no_answer(data: bytes, error: str | None) -> None:
@@ -109,6 +116,26 @@ def test_a_body_without_end() -> None:
             request.wfile.write(b" " * 2**20)
 
     assert error_of(answer) == "a response of more than 16 MiB"
+
+
+def test_a_little_that_unpacks_to_much_is_not_taken() -> None:
+    packed = gzip.compress(bytes(64 * 2**20))
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n\r\n"
+    assert len(packed) < 2**17
+    assert error_of(raw(head + packed)) == "a response of more than 16 MiB"
+
+
+def test_an_error_in_a_stream_is_a_failure() -> None:
+    assert error_of(streamed([b'data: {"error": "busy"}\n\n', b"data: [DONE]\n\n"])) == "an error in the answer"
+    assert error_of(streamed([b'{"error": "busy"}\n'], "application/x-ndjson")) == "an error in the answer"
+
+
+def test_chunks_without_a_type_are_a_stream_unless_they_are_json() -> None:
+    with serving(streamed([b"Twenty", b" days"], "text/plain")) as app:
+        assert outcome(app.url)[0].first is not None
+    with serving(streamed([b'{"answer": "x",', b' "search_ms": 3}'], "text/plain")) as app:
+        found = outcome(app.url)[0]
+    assert (found.error, found.first, found.parts) == (None, None, {"search": 3.0})
 
 
 def test_a_stream_has_a_first_token_apart_from_its_end() -> None:
@@ -144,6 +171,34 @@ def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
         [request] = app.requests
     assert request.body == {"q": "How long?", "k": 5}
     assert request.headers["x-key"] == "very-secret"
+    assert "text/event-stream" in request.headers["accept"]
+    with serving(lambda request: request.json({"answer": "x"})) as app:
+        outcome(app.url, headers=["Accept: text/plain"])
+        assert app.requests[0].headers["accept"] == "text/plain"
+
+
+def test_names_of_parts_are_fit_for_a_file_and_a_terminal() -> None:
+    body = b'{"answer": "x", "\\ud800\\u001b[31m_ms": 5, "_ms": 1, "_latency_ms": 2}'
+    with serving(lambda request: request.say(body)) as app:
+        assert outcome(app.url)[0].parts == {"??[31m": 5.0}
+    long = {"server-timing": f"{'x' * 100};dur=3, {'a,' * 20_000}"}
+    with serving(lambda request: request.say(b"{}", 200, long)) as app:
+        assert outcome(app.url)[0].parts == {"x" * 60: 3.0}
+
+
+def test_proxies_of_the_environment_get_nothing_that_stays_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://192.0.2.1:9")
+    with serving(lambda request: request.json({"answer": "x"})) as app:
+        assert outcome(app.url)[0].error is None
+
+
+def test_without_httpx_the_extra_of_the_load_test_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rag_titan.loadtest.http import HttpTarget
+
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(MissingExtraError, match=r"rag-titan\[load\]"):
+        HttpTarget("http://127.0.0.1/ask")
 
 
 def test_the_name_has_no_secrets() -> None:

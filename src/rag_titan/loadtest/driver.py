@@ -47,6 +47,7 @@ class Drive:
     ended: Floats = field(init=False)
     most_in_flight: int = 0
     complete: bool = False
+    ended_at: float | None = None
 
     def __post_init__(self) -> None:
         self.outcomes = [None] * len(self.times)
@@ -68,6 +69,7 @@ class Drive:
                 await asyncio.wait(self._open)
             self.complete = True
         finally:
+            self.ended_at = loop.time() - self._zero
             opened = list(self._open)
             for task in opened:
                 task.cancel()
@@ -75,9 +77,9 @@ class Drive:
 
     @property
     def elapsed(self) -> float:
-        """Seconds from the start to the last thing that happened, in a run that was stopped."""
+        """Seconds from the start to the end, or to the last thing that happened in a run that was broken off."""
         happened = np.concatenate([self.begun, self.ended])
-        return float(np.nanmax(happened, initial=0.0))
+        return float(np.nanmax(happened, initial=0.0)) if self.ended_at is None else self.ended_at
 
     def _send(self, place: int) -> None:
         import asyncio
@@ -89,7 +91,12 @@ class Drive:
         task = asyncio.get_running_loop().create_task(self._asked(place))
         self._open.add(task)
         self.most_in_flight = max(self.most_in_flight, len(self._open))
-        task.add_done_callback(self._open.discard)
+        task.add_done_callback(self._closed)
+
+    def _closed(self, task: asyncio.Task[None]) -> None:
+        self._open.discard(task)
+        if not task.cancelled():
+            task.exception()  # an interrupt ends the run as it is; without this asyncio would print it, too
 
     async def _asked(self, place: int) -> None:
         import asyncio
@@ -112,5 +119,17 @@ async def asked(target: Target, question: str, timeout: float) -> Outcome:
             return await target.ask(question)
     except TimeoutError:
         return Outcome(TIMED_OUT)
-    except Exception as error:  # a fault in somebody else's target is the result of this request
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # a fault in somebody else's target is the result of this request
+        if is_cancelled(error):
+            raise
         return Outcome(type(error).__name__)
+
+
+def is_cancelled(error: BaseException) -> bool:
+    """True where the running task is being cancelled; False for a CancelledError that the code in it raised."""
+    import asyncio
+
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0

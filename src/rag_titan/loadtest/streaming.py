@@ -1,97 +1,138 @@
-"""The first token of a stream, and whether the stream came to its end."""
+"""The body of a streamed answer, piece by piece, as events."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
-STREAMS = ("text/event-stream", "application/x-ndjson", "application/jsonl", "text/plain")
+from rag_titan.loadtest.events import CUT, Events
+
+EVENTS = "text/event-stream"
+LINES = (
+    "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines",
+    "application/jsonlines", "application/json-lines", "application/json-seq", "application/stream+json",
+)  # fmt: skip
+PLAIN = ("text/plain", "")
+NOT_JSON = "not JSON"
+NOTHING = object()
 _DONE = b"[DONE]"
+_MARK = b"\xef\xbb\xbf"  # of UTF-8, which may stand before the first event
+_RECORD = b"\x1e"  # before each line of application/json-seq (RFC 7464)
 
 
 class Stream:
-    r"""Reads the body of an answer piece by piece.
+    r"""Reads server-sent events (WHATWG HTML, 9.2), JSON Lines, and plain text without a length.
 
-    The first token is the first event that holds text: of OpenAI's chunks one whose delta has content, of other events
-    the first with data; of plain text and of JSON Lines the first byte.
+    What has its length in front was whole before it was sent, and is no stream. A last event that no empty line ends
+    counts, unless it is half a JSON object.
 
     >>> stream = Stream("text/event-stream; charset=utf-8")
-    >>> stream.feed(b'data: {"choices": [{"delta": {"role": "assistant"}}]}\n\nda')
-    False
-    >>> stream.feed(b'ta: {"choices": [{"delta": {"content": "Hi"}}]}\n\n')
-    True
-    >>> stream.is_cut
-    True
+    >>> stream.feed(b'data: {"choices": [{"delta": {"role": "assistant"}}]}\r\n\r', 1.0)
+    >>> stream.feed(b'\n: a comment\r\n\r\ndata: {"choices": [{"delta": {"content": "Hi"}}]}\r\n\r\n', 2.0)
+    >>> stream.end(3.0)
+    >>> stream.first, stream.error
+    (2.0, 'a stream without its end')
     """
 
-    def __init__(self, content_type: str) -> None:
+    def __init__(self, content_type: str, *, has_length: bool = False) -> None:
         self.kind = content_type.partition(";")[0].strip().lower()
-        self.has_token = False
-        self.parts: Mapping[str, Any] | None = None
-        self._rest = b""
-        self._of_openai = False
-        self._over = False
+        self.events = Events()
+        self._is_plain = self.kind in PLAIN and not has_length
+        self._rest: list[bytes] = []
+        self._data: list[bytes] = []
+        self._name = b""
+        self._after_return = False
+        self._begun = False
+        self._broken: str | None = None
 
     @property
-    def is_stream(self) -> bool:
-        """True where the type of the content is one that is streamed."""
-        return self.kind in STREAMS
+    def is_framed(self) -> bool:
+        """True where the type of the content says that events come."""
+        return self.kind == EVENTS or self.kind in LINES
 
     @property
-    def is_cut(self) -> bool:
-        """True where the chunks of OpenAI's interface ended without their end: no finish_reason and no [DONE]."""
-        return self._of_openai and not self._over
+    def first(self) -> float | None:
+        """When the first token came; None where nothing is streamed, or none came."""
+        return self.events.first
 
-    def feed(self, piece: bytes) -> bool:
-        """Take the next bytes; True where they bring the first token."""
-        before = self.has_token
-        if self.kind == "text/event-stream":
-            *lines, self._rest = (self._rest + piece).split(b"\n")
-            for line in lines:
-                self._line(line.removesuffix(b"\r"))
-        elif piece.strip():
-            self.has_token = True
-        return self.has_token and not before
+    @property
+    def error(self) -> str | None:
+        """Why the whole stream is no answer; None where it is one."""
+        return self._broken or self.events.error
 
-    def end(self) -> None:
-        """Take what no line end followed."""
-        if self._rest:
-            self._line(self._rest)
-            self._rest = b""
+    def feed(self, piece: bytes, at: float) -> None:
+        """Take the next bytes."""
+        if self._is_plain:
+            self.events.take(piece, at)
+        elif self.is_framed and piece:
+            for line in self._lines(piece):
+                self._line(line, at)
 
-    def _line(self, line: bytes) -> None:
-        if not line.startswith(b"data:"):
+    def end(self, at: float) -> None:
+        """Take what no line end, and no empty line, followed."""
+        if not self.is_framed:
             return
-        data = line[5:].strip()
-        if data == _DONE:
-            self._over = True
+        rest, self._rest = b"".join(self._rest), []
+        if rest:
+            self._line(rest, at, last=True)
+        self._event(at, last=True)
+
+    def _lines(self, piece: bytes) -> list[bytes]:
+        """The lines that end with this piece, whether CR, LF or both end them; each byte is looked at once."""
+        if self._after_return:
+            piece = piece.removeprefix(b"\n")
+        self._after_return = piece.endswith(b"\r")
+        head, *more = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._rest.append(head)
+        if not more:
+            return []
+        lines = [b"".join(self._rest), *more[:-1]]
+        self._rest = [more[-1]]
+        return lines
+
+    def _line(self, line: bytes, at: float, *, last: bool = False) -> None:
+        if not self._begun:
+            self._begun, line = True, line.removeprefix(_MARK)
+        if self.kind != EVENTS:
+            self._value(line.strip().strip(_RECORD), at, last=last)
             return
-        event = _object(data)
-        choices = event.get("choices") if event is not None else None
-        if isinstance(choices, list):
-            self._of_openai = True
-            for choice in choices:
-                self._choice(choice)
+        if not line:
+            self._event(at)
+            return
+        field, _, value = line.partition(b":")
+        if field == b"data":
+            self._data.append(value.removeprefix(b" "))
+        elif field == b"event":
+            self._name = value.strip()
+
+    def _event(self, at: float, *, last: bool = False) -> None:
+        data, name = b"\n".join(self._data).strip(), self._name
+        self._data, self._name = [], b""
+        self.events.failed = self.events.failed or name == b"error"
+        self.events.over = self.events.over or data == _DONE
+        if not data or data == _DONE:
+            return
+        value = decoded(data) if data[:1] in b'{["' else data
+        if value is not NOTHING:
+            self.events.take(value, at)
+        elif last:
+            self._broken = CUT
         else:
-            self.has_token = self.has_token or bool(data)
-        if event is not None and any(key.endswith("_ms") for key in event):
-            self.parts = {**(self.parts or {}), **event}
+            self.events.take(data, at)  # a token of a text that happens to begin like JSON
 
-    def _choice(self, choice: Any) -> None:
-        if not isinstance(choice, dict):
+    def _value(self, line: bytes, at: float, *, last: bool) -> None:
+        if not line:
             return
-        delta = choice.get("delta")
-        text = delta.get("content") if isinstance(delta, dict) else choice.get("text")
-        self.has_token = self.has_token or bool(text)
-        self._over = self._over or bool(choice.get("finish_reason"))
+        value = decoded(line)
+        if value is NOTHING:
+            self._broken = self._broken or (CUT if last else NOT_JSON)
+        else:
+            self.events.take(value, at)
 
 
-def _object(data: bytes) -> dict[str, Any] | None:
-    if not data.startswith(b"{"):
-        return None
+def decoded(data: bytes) -> Any:
+    """The value of a JSON text; NOTHING where it is none."""
     try:
-        value = json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return NOTHING

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
 from rag_titan.evaluation.data.decoding import from_json
@@ -51,6 +51,8 @@ class HttpApp:
     rag_titan.errors.SettingsError: url: must be on this machine, got example.org. Add --allow-remote to ask that.
     """
 
+    extra: ClassVar[str] = "collect"
+
     def __init__(
         self,
         url: str,
@@ -60,7 +62,7 @@ class HttpApp:
         headers: Sequence[str] = (),
         allow_remote: bool = False,
     ) -> None:
-        library = _httpx()
+        library = _httpx(self.extra)
         self._request = {"question": QUESTION} if request is None else request
         self._method = _checked_method(method, self._request)
         self._headers = dict(_header(line) for line in headers)
@@ -183,11 +185,11 @@ def _looked_up(name: str) -> Iterator[str]:
     return (str(address[0]).partition("%")[0] for *_, address in found)
 
 
-def _httpx() -> Any:
+def _httpx(extra: str = "collect") -> Any:
     try:
         import httpx
     except ImportError:
-        raise MissingExtraError("httpx", "collect") from None
+        raise MissingExtraError("httpx", extra) from None
     return httpx
 
 
