@@ -94,6 +94,8 @@ def sweep_chunks(
             chunkers=listed(chunkers), settings=settings, words=words, processes=processes,
             journal=output.with_name(f"{output.name}.journal"), fresh=fresh, progress=counter,
         )  # fmt: skip
+    for notice in sweep.notices:
+        complain(notice)
     result = sweep.as_dict()
     show(result, _lines(result), as_json, output)
     if plot is not None:

@@ -112,6 +112,7 @@ class ChunkSweep:
     cells     in the order of the grid
     k, words  how many chunks, and how many words of them, are looked at
     warnings  of the documents, the golden questions and the grid
+    notices   what could not be read of an earlier run; the result is the same without
     """
 
     cells: list[Cell]
@@ -120,6 +121,7 @@ class ChunkSweep:
     questions: int
     documents: int
     own_warnings: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
 
     @property
     def best(self) -> Cell | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -11,18 +11,22 @@ from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation import read_golden
+from rag_titan.evaluation.limits import checked_path, listed
 from rag_titan.evaluation.parallel import processors
 from rag_titan.evaluation.preparation.journal import Entry, Journal
 from rag_titan.evaluation.writing import PathLike
 from rag_titan.lab.cell_processes import in_processes
 from rag_titan.lab.chunk_grid import Cell, ChunkSweep
-from rag_titan.lab.sweep_worker import CellJob, cell_of
+from rag_titan.lab.options import whole_numbers
+from rag_titan.lab.sweep_worker import CellJob, cell_of, is_whole
 from rag_titan.pipeline.comparing import WORDS
 from rag_titan.pipeline.loading.load import load_documents
 from rag_titan.pipeline.parts import Document
 from rag_titan.pipeline.settings import Settings
 
 Progress = Callable[[int, int, str], None]
+MOST = 1_000_000_000  # chunks, or words, that are looked at
+_BROKEN = "lines of the journal that cannot be read are dropped, and their cells measured again."
 _OF_THE_GRID = ("chunker", "chunk_size", "chunk_overlap")
 
 
@@ -57,27 +61,44 @@ def sweep_chunks(
     Raises DatasetError without documents or golden questions, SettingsError for options and for another's journal.
     """
     base = Settings.of(settings).but(reranker="none")
-    looked_at = _from_one("k", base.k if k is None else k), _from_one("words", words)
+    looked_at = _up_to("k", base.k if k is None else k), _up_to("words", words)
     grid, left_out = _grid(base, sizes, overlaps, chunkers)
+    if journal is not None:
+        checked_path(journal, "journal")
+    asked = _asked(golden)
     documents, said = _documents(files, golden)
     jobs = {_name(one): CellJob(documents, golden, one, *looked_at) for one in grid}
-    with _Kept(journal, _run(documents, golden, base, looked_at), fresh) as kept:
+    with _Kept(journal, _run(documents, asked, base, looked_at), fresh, {query.id for query in asked}) as kept:
         kept.measure(jobs, processors(processes), progress)
     cells = [Cell.of(*_place(one), kept.done[_name(one)]) for one in grid]
-    return ChunkSweep(cells, *looked_at, len(read_golden(golden)), len(documents), said + kept.warnings + left_out)
+    return ChunkSweep(cells, *looked_at, len(asked), len(documents), said + left_out, kept.notices)
 
 
-def _from_one(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise SettingsError(f"{name}: must be a whole number from 1, got {value!r}.")
+def _up_to(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        got = value if not isinstance(value, int) or abs(value) <= MOST**2 else "one of too many digits"
+        raise SettingsError(f"{name}: must be a whole number from 1 to {MOST:,}, got {got!r}.")
     return value
+
+
+def _asked(golden: Any) -> Sequence[Any]:
+    """The golden questions, before hours are spent on them."""
+    asked = read_golden(golden)
+    if not asked:
+        raise DatasetError("golden", "must hold at least one question, got none. Write some.")
+    for query in asked:
+        if not (query.question or "").strip():
+            rule = "must be given, so that it can be asked, got none. Write it, or take the record out."
+            raise DatasetError(f"golden question {query.id}: question", rule)
+    return asked
 
 
 def _grid(
     base: Settings, sizes: Iterable[int], overlaps: Iterable[int], chunkers: Iterable[str]
 ) -> tuple[list[Settings], list[str]]:
     """The settings of each cell, and what was left out."""
-    axes = (list(chunkers) or [base.chunker], list(sizes), list(overlaps))
+    cutters = listed(chunkers, "chunkers", "chunkers") or [base.chunker]
+    axes = (cutters, whole_numbers("sizes", sizes, 1), whole_numbers("overlaps", overlaps, 0))
     for name, values in zip(("chunkers", "sizes", "overlaps"), axes, strict=True):
         if not values:
             raise SettingsError(f"{name}: must be at least one, got none.")
@@ -93,7 +114,7 @@ def _grid(
 
 
 def _documents(files: Any, golden: Any) -> tuple[list[Document], list[str]]:
-    if not isinstance(files, str | Path) and files and all(isinstance(file, Document) for file in files):
+    if isinstance(files, Sequence) and files and all(isinstance(file, Document) for file in files):
         documents, warnings = list(files), []
     else:
         loading = load_documents(files, golden=golden)
@@ -104,11 +125,11 @@ def _documents(files: Any, golden: Any) -> tuple[list[Document], list[str]]:
     return documents, warnings
 
 
-def _run(documents: Sequence[Document], golden: Any, base: Settings, looked_at: tuple[int, int]) -> dict[str, str]:
+def _run(
+    documents: Sequence[Document], asked: Sequence[Any], base: Settings, looked_at: tuple[int, int]
+) -> dict[str, str]:
     """What all cells have in common, as the journal wants it: of another, no cell may be taken over."""
-    labels = [
-        [query.id, query.question, str(query.expected_evidence), str(query.answerable)] for query in read_golden(golden)
-    ]
+    labels = [[query.id, query.question, str(query.expected_evidence), str(query.answerable)] for query in asked]
     same = {name: value for name, value in base.as_dict().items() if name not in _OF_THE_GRID}
     return {
         "documents": sha256(json.dumps([[one.id, one.text] for one in documents]).encode()).hexdigest(),
@@ -132,13 +153,19 @@ def _place(settings: Settings) -> tuple[str, int, int]:
 
 
 class _Kept:
-    """The cells that are done, in memory and in the journal."""
+    """The cells that are done, in memory and in the journal.
 
-    def __init__(self, path: PathLike | None, run: Mapping[str, str], fresh: bool) -> None:
+    notices  what could not be read of an earlier run
+    """
+
+    def __init__(self, path: PathLike | None, run: Mapping[str, str], fresh: bool, ids: Set[str]) -> None:
         self._journal = None if path is None else Journal(path, run, fresh=fresh)
         entries = {} if self._journal is None else self._journal.entries
-        self.done = {name: entry.outputs for name, entry in entries.items() if "error" not in entry.outputs}
-        self.warnings = [] if self._journal is None else self._journal.notices.texts()
+        whole = {name: is_whole(entry.outputs, ids) for name, entry in entries.items()}
+        self.done = {name: entries[name].outputs for name in entries if whole[name]}
+        broken = [name for name in entries if not whole[name] and "error" not in entries[name].outputs]
+        torn = self._journal is not None and bool(self._journal.notices.texts())
+        self.notices = [f"{path}: {_BROKEN}"] if torn or broken else []
 
     def measure(self, jobs: Mapping[str, CellJob], processes: int, progress: Progress | None) -> None:
         """Do what is not done yet."""
