@@ -166,3 +166,19 @@ def test_a_judge_with_other_words_or_settings_is_another_judge(monkeypatch: pyte
     assert prompts.digest({"seed": 1}) != before
     monkeypatch.setattr(prompts, "VERDICTS", prompts.VERDICTS + " ")
     assert prompts.digest({"seed": 0}) != before
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("员工每年有25天年休假。请假需要批准。", "25天年休假"),
+        ("社員には年次有給休暇が25日あります。", "年次有給休暇が25日"),
+        ("พนักงานมีวันลา 25 วันต่อปี", "วันลา 25 วัน"),
+        ("pro\u00adtection lasts 25 days", "protection lasts"),
+        ("\u202eleave\u202c is 25\u200b days", "leave is 25 days"),
+    ],
+)
+def test_words_are_found_in_every_script_and_past_what_cannot_be_seen(text: str, quote: str) -> None:
+    assert Text(text).quotes(quote)
+    assert not Text(text).quotes(quote.replace("25", "26") if "25" in quote else f"no {quote}")
+    assert not Text("第125天").quotes("25天")

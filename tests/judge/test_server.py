@@ -90,7 +90,7 @@ def test_without_trouble() -> None:
         (says('{"verdicts": []}'), "0 entries, which are not one for each claim from 1 to 4"),
         (says('{"verdicts": [{"claim": 1, "evidence": "", "verdict": "maybe"}]}'), "does not fit the schema"),
         (says("I think they are all fine."), "no JSON objects instead of one"),
-        (lambda asked: asked.json(completion("")), "no answer from the server"),
+        (lambda asked: asked.json(completion("")), "an answer without text"),
         (lambda asked: asked.json({"choices": []}), "no answer from the server"),
         (lambda asked: asked.say(b"<html>gateway</html>"), "no answer from the server"),
         (lambda asked: asked.json(completion('{"verdicts": [', finish="length")), "cut off at its most tokens"),

@@ -15,6 +15,7 @@ from rag_titan.judge.server import FatalError, Heard, NotAskedError, Server
 
 AskCall = Callable[[Call], Any]
 _CUT = "the answer was cut off at its most tokens; raise --answer-tokens"
+_NO_TEXT = "an answer without text"
 
 
 class NoVerdictError(Exception):
@@ -58,7 +59,8 @@ class Asking:
         except NotAskedError:
             raise NoVerdictError(f"not asked: {self._stop.why}", failed=False) from None
         except SpentError as error:
-            raise NoVerdictError(f"not asked: {error}", failed=False) from None
+            why = self._stop.why if self._stop.is_set() else error
+            raise NoVerdictError(f"not asked: {why}", failed=False) from None
         except FatalError:
             raise
         except ServiceError as error:
@@ -81,6 +83,9 @@ class Asking:
 
 
 def _read(call: Call, heard: Heard) -> Any:
+    if not heard.text.strip():
+        said = heard.refused or f"finish reason {heard.ended}"
+        raise NoVerdictError(f"failed: {_CUT if heard.ended == 'length' else _NO_TEXT}", said)
     try:
         return call.read(heard.text)
     except BadVerdictError as error:

@@ -52,7 +52,7 @@ class Limits:
 class Budget:
     """Counts calls, tokens and money over all threads.
 
-    calls           tries that were sent, further ones included
+    calls           tries that were sent, further ones included; `retried` of them because the one before failed
     prompt_tokens, output_tokens
     guessed         calls of which the server did not count the tokens
 
@@ -62,7 +62,7 @@ class Budget:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self.calls = self.prompt_tokens = self.output_tokens = self.guessed = 0
+        self.calls = self.retried = self.prompt_tokens = self.output_tokens = self.guessed = 0
         self._held: list[tuple[int, int]] = []
         self._changed = threading.Condition()
         self._bounded = self.limits.tokens is not None or self.limits.cost_usd is not None
@@ -73,8 +73,10 @@ class Budget:
         return self.limits.cost(self.prompt_tokens, self.output_tokens)
 
     @contextmanager
-    def reserved(self, prompt: int, output: int) -> Iterator[Settle]:
-        """Room for a call of at most so many tokens. Raises SpentError where there is none."""
+    def reserved(
+        self, prompt: int, output: int, stop: threading.Event | None = None, *, again: bool = False
+    ) -> Iterator[Settle]:
+        """Room for a call of at most so many tokens. Raises SpentError where there is none, or the run is stopped."""
         held = (prompt, output)
         with self._changed:
             while self._bounded and not self._fits(held):
@@ -83,7 +85,10 @@ class Budget:
                 self._changed.wait()
             if self.limits.calls is not None and self.calls >= self.limits.calls:
                 raise SpentError(f"the budget of {self.limits.calls} calls is spent")
+            if stop is not None and stop.is_set():  # while it waited for room
+                raise SpentError("stopped")
             self.calls += 1
+            self.retried += again
             self._held.append(held)
         try:
             yield self._settle

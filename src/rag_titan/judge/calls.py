@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -23,6 +24,11 @@ from rag_titan.judge.evidence import Text
 Verdict = Literal["supported", "contradicted", "not_supported"]
 T = TypeVar("T")
 MOST_CLAIMS = 200  # of a text; a judge that writes more has lost its way
+MOST_CHARACTERS = 1 << 20  # of an answer
+_MOST_STARTS = 200  # places of an answer where an object may begin and none does; each costs a pass over what follows
+_EXCERPT = 1000  # characters of what was said instead
+_TELLING = 4  # letters of a word that says something
+_WORD = re.compile(r"\w+")
 _TOKENS_OF_EVIDENCE = 20
 _SYLLABLES = ("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "wu", "za")
 
@@ -115,6 +121,8 @@ def claims_call(text: str, question: str | None) -> Call:
         own = [claim for claim in claims if word not in claim]
         if len(own) == len(claims):
             raise BadVerdictError("the control sentence is not among the claims: the instructions were not followed")
+        if any(word in claim and _says_more(claim, text) for claim in claims):
+            raise BadVerdictError("a claim with the control sentence in it: the claims were not kept apart")
         if len(own) > MOST_CLAIMS:
             raise BadVerdictError(f"{len(own)} claims, more than {MOST_CLAIMS}")
         return list(dict.fromkeys(own))
@@ -124,6 +132,12 @@ def claims_call(text: str, question: str | None) -> Call:
         return {"claims": [*sentences, prompts.CONTROL.format(word=word)]}
 
     return Call("claims", prompts.CLAIMS, user, prompts.claims_schema(), read, example)
+
+
+def _says_more(control: str, text: str) -> bool:
+    """True where the claim about the control word holds words of the text, too: that claim would be lost with it."""
+    own, said, known = (set(_WORD.findall(part.casefold())) for part in (text, control, prompts.CONTROL))
+    return len([word for word in (said & own) - known if len(word) >= _TELLING or word.isdigit()]) > 1
 
 
 def verdicts_call(claims: Sequence[str], text: Text) -> Call:
@@ -255,15 +269,14 @@ def json_text(said: str) -> str:
     """
     if (whole := said.strip()).startswith("{") and _object_end(whole, 0) == len(whole):
         return whole
-    found, place = [], said.find("{")
-    while place >= 0:
+    found, place, failed = [], said.find("{"), 0
+    while place >= 0 and failed < _MOST_STARTS:
         end = _object_end(said, place)
-        if end is None:
-            place = said.find("{", place + 1)
-            continue
-        found.append(said[place:end])
-        place = said.find("{", end)
-    if len(found) != 1:
+        failed += end is None
+        if end is not None:
+            found.append(said[place:end])
+        place = said.find("{", place + 1 if end is None else end)
+    if len(found) != 1 or failed == _MOST_STARTS:
         raise BadVerdictError(f"{len(found) or 'no'} JSON objects instead of one", said)
     return found[0]
 
@@ -279,6 +292,8 @@ _DECODER = json.JSONDecoder()
 
 
 def _decoded(said: str, form: type[T]) -> T:
+    if len(said) > MOST_CHARACTERS:
+        raise BadVerdictError(f"{len(said):,} characters, more than {MOST_CHARACTERS:,}", said[:_EXCERPT])
     try:
         return decode(said, type=form)
     except (DecodeError, RecursionError):

@@ -23,7 +23,10 @@ from rag_titan.models.refusals import Unusable, excerpt
 if TYPE_CHECKING:
     import socket
 
+REACHABLE = "be reachable"
 _EXAMPLE = "http://127.0.0.1:8080/v1"
+_PIECE = 1 << 16  # bytes that are sent at a time
+_IN_PATH = "/%?&=:@!$'()*+,;~[]"  # what stays as it is written; all else becomes %XX
 
 Clock = Callable[[], float]
 
@@ -32,7 +35,8 @@ Clock = Callable[[], float]
 class Address:
     """Where a server listens.
 
-    path  with the query, as it is sent; `shown` is without it and without a password
+    path     with the query, as it is sent; `shown` is without it and without a password
+    secrets  values of the query, which may be keys
     """
 
     secure: bool
@@ -40,6 +44,7 @@ class Address:
     port: int
     path: str
     shown: str
+    secrets: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, base_url: str, path: str, *, allow_remote: bool) -> Address:
@@ -51,7 +56,7 @@ class Address:
         Traceback (most recent call last):
         rag_titan.errors.SettingsError: base_url: must be on this machine, got example.org. Add --allow-remote.
         """
-        from urllib.parse import urlsplit
+        from urllib.parse import quote, unquote, urlsplit
 
         try:
             parts = urlsplit(base_url)
@@ -60,6 +65,8 @@ class Address:
             raise SettingsError(f"base_url: must be an address such as {_EXAMPLE}, got something else.") from None
         if parts.scheme not in ("http", "https") or not host or not base_url.isprintable() or " " in base_url:
             raise SettingsError(f"base_url: must be an address such as {_EXAMPLE}, got one without http:// and a host.")
+        if not host.isascii() or port == 0:
+            raise SettingsError("base_url: must have a host in ASCII letters and a port from 1, got others.")
         if parts.username or parts.password:
             raise SettingsError("base_url: must hold no user name and no password, got one. Use api_key_env.")
         if not allow_remote and not is_loopback(host):
@@ -68,8 +75,10 @@ class Address:
         whole = parts.path.rstrip("/") + path
         named = f"[{host}]" if ":" in host else host
         shown = f"{parts.scheme}://{named}{'' if port is None else f':{port}'}{whole}"
-        sent = whole + (f"?{parts.query}" if parts.query else "")
-        return cls(secure, host, port or (443 if secure else 80), sent, shown)
+        sent = quote(whole + (f"?{parts.query}" if parts.query else ""), safe=_IN_PATH)
+        raw = [pair.partition("=")[2] for pair in parts.query.split("&")]
+        secrets = dict.fromkeys(said for value in raw for said in (value, unquote(value), quote(value, safe=_IN_PATH)))
+        return cls(secure, host, port or (443 if secure else 80), sent, shown, tuple(secrets))
 
 
 class Connections:
@@ -131,11 +140,9 @@ class Connections:
             return line, True
         try:
             line.connect(min(self._connect_timeout, max(deadline - self._clock(), 0.001)))
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             self._drop(line)
-            said = excerpt(error.strerror or str(error)) or type(error).__name__
-            do = "Start the server or correct base_url."
-            raise Unusable("be reachable", f"no connection ({said})", do, again=True) from None
+            raise _unreachable(error) from None
         return line, False
 
     def _keep(self, line: _Line) -> None:
@@ -161,6 +168,15 @@ class Connections:
             do = "Look into the server's log."
             return Unusable("answer to the end", f"a broken connection ({said})", do, again=True)
         return error
+
+
+def _unreachable(error: OSError | UnicodeError) -> Unusable:
+    if untrusted := getattr(error, "verify_message", ""):  # of ssl.SSLCertVerificationError
+        do = "Set SSL_CERT_FILE to the certificate of the authority that signed it."
+        return Unusable(REACHABLE, f"a certificate that this machine does not trust ({excerpt(untrusted)})", do)
+    said = excerpt(getattr(error, "strerror", None) or str(error)) or type(error).__name__
+    do = "Start the server or correct base_url."
+    return Unusable(REACHABLE, f"no connection ({said})", do, again=True)
 
 
 def _head(path: str, host: str, headers: Mapping[str, str], size: int) -> bytes:
@@ -207,7 +223,7 @@ class _Line:
         except BaseException:
             raw.close()
             raise
-        self._socket = _DeadlineSocket(raw, self._clock)
+        self._socket = _DeadlineSocket(raw, self._clock, secure=self._address.secure)
         if self._cut:  # while it was made
             self.cut()
 
@@ -217,9 +233,11 @@ class _Line:
         """One request and its whole answer. Raises OSError or Unusable."""
         assert self._socket is not None
         self._socket.deadline, self._socket.heard, self.reusable = deadline, False, False
+        if self._socket.holds_more():  # closed by now, or an answer to nothing
+            raise ConnectionError("closed before the request")
         self._socket.sendall(_head(path, self._host, headers, len(body)) + body)
         answer = read_answer(self._socket.stream)
-        self.reusable = answer.keep
+        self.reusable = answer.keep and not self._socket.left_over()
         return answer.status, answer.headers, answer.body
 
     def cut(self) -> None:
@@ -236,10 +254,10 @@ class _Line:
 class _DeadlineSocket:
     """A socket of which each wait beyond the deadline is a TimeoutError; `stream` is what comes in."""
 
-    def __init__(self, raw: socket.socket, clock: Clock) -> None:
-        self.raw, self._clock = raw, clock
+    def __init__(self, raw: socket.socket, clock: Clock, *, secure: bool = False) -> None:
+        self.raw, self._clock, self._secure = raw, clock, secure
         self.deadline = 0.0
-        self.heard = False
+        self.heard = self.paused = False
         self.stream = io.BufferedReader(_Incoming(self), 1 << 14)
 
     def give_time(self) -> None:
@@ -248,9 +266,32 @@ class _DeadlineSocket:
             raise TimeoutError
         self.raw.settimeout(left)
 
-    def sendall(self, data: Any) -> None:
-        self.give_time()
-        self.raw.sendall(data)
+    def sendall(self, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:  # with TLS, sendall would give each piece the whole time
+            self.give_time()
+            rest = rest[self.raw.send(rest[:_PIECE]) :]
+
+    def left_over(self) -> bool:
+        """True where bytes stand behind the answer that was read: the next answer would begin with them."""
+        self.paused = True
+        try:
+            return bool(self.stream.peek(1))
+        finally:
+            self.paused = False
+
+    def holds_more(self) -> bool:
+        """True where something came, or the end, while nobody asked. With TLS that may be no more than a ticket."""
+        import socket
+
+        if self._secure:
+            return False
+        self.raw.settimeout(0)
+        try:
+            self.raw.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return False
+        return True
 
     def cut(self) -> None:
         import socket
@@ -268,7 +309,9 @@ class _Incoming(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Any) -> int | None:
+        if self._of.paused:
+            return None
         self._of.give_time()
         n = self._of.raw.recv_into(buffer)
         self._of.heard |= n > 0

@@ -7,11 +7,13 @@ import re
 import unicodedata
 from functools import cached_property
 
+from rag_titan.evaluation.data.tokens import space_out
 from rag_titan.judge.numbers import TextNumbers
 from rag_titan.judge.prompts import unmarked
 
 _LEFT_OUT = re.compile(r"\s*(?:\[\.\.\.\]|\[…\]|\.\.\.+|…)\s*")
 _WORD = re.compile(r"\w+")
+_UNSEEN = "Cf"  # soft hyphens, zero widths, directions: nobody copies what cannot be seen
 
 
 class Text:
@@ -20,6 +22,8 @@ class Text:
     >>> text = Text("Leave is 25 days. It lapses on 30 April.")
     >>> [text.quotes(words) for words in ("leave IS 25 days", "Leave ... 30 April", "30 April ... Leave", "26 days")]
     [True, True, False, False]
+    >>> Text("员工每年有25天年休假。").quotes("25天年休假")
+    True
     """
 
     def __init__(self, text: str, asked: str = "") -> None:
@@ -60,4 +64,8 @@ class Text:
 
 
 def _plain(text: str) -> str:
-    return f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', text).casefold()))} "
+    """The words with a space on each side; in scripts without spaces each character is a word."""
+    text = unicodedata.normalize("NFKC", text)
+    if not text.isascii():
+        text = space_out("".join(char for char in text if unicodedata.category(char) != _UNSEEN))
+    return f" {' '.join(_WORD.findall(text.casefold()))} "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from rag_titan.errors import SettingsError
+from rag_titan.evaluation.limits import number
 from rag_titan.judge.asking import Asking
 from rag_titan.judge.budget import Budget, Limits
 from rag_titan.judge.cache import AnswerCache
@@ -115,9 +117,8 @@ class Judge:
         self._asks = asks_of(self.metrics)
         if Ask.QUESTIONS in self._asks and embedder is None:
             raise SettingsError("embedder: must be given for answer_relevance, got none. Pass one, or leave that out.")
-        for name, value in (("questions", questions), ("claims_at_once", claims_at_once), ("repeat", repeat)):
-            whole_number(value, name, low=1)
-        self._concurrency = whole_number(concurrency, "concurrency", low=1)
+        _check(seconds, questions=questions, claims_at_once=claims_at_once, repeat=repeat, concurrency=concurrency)
+        self._concurrency = concurrency
         self._questioning = partial(
             Questioning,
             self._asks,
@@ -180,11 +181,12 @@ class Judge:
         budget = Budget(limits)
         cache = AnswerCache(self._cache_file, only_read=isinstance(server, _Estimate))
         asking = Asking(server, cache, budget, stop, retry_errors=self._retry_errors)
-        passes = [_Pass(self, found, asking, lambda: _spent(server, asking, budget)) for _ in range(self._repeat)]
+        passes = [_Pass(self, found, asking, lambda: _spent(asking, budget)) for _ in range(self._repeat)]
+        late = None if self._seconds is None else time.monotonic() + self._seconds
         try:
             for repeat, one in enumerate(passes):
                 asking.repeat = repeat
-                one.run(server, stop, progress)
+                one.run(server, stop, progress, late)
         except KeyboardInterrupt:
             raise StoppedError(self._together([one.judged() for one in passes], found)) from None
         finally:
@@ -211,6 +213,13 @@ class Judge:
         return first
 
 
+def _check(seconds: Any, **counts: Any) -> None:
+    for name, value in counts.items():
+        whole_number(value, name, low=1)
+    if seconds is not None:
+        number(seconds, "seconds", low=0)
+
+
 class _Pass:
     """One pass over all questions."""
 
@@ -222,12 +231,14 @@ class _Pass:
         self._through = itertools.count()
         self._done = 0
 
-    def run(self, server: Server, stop: Stop, progress: Progress | None) -> None:
+    def run(self, server: Server, stop: Stop, progress: Progress | None, late: float | None) -> None:
         def look() -> None:
             if progress is not None:
                 progress(self._done, self._each * len(self._found), self._spent())
+            if late is not None and time.monotonic() >= late and not stop.is_set():
+                stop.because(f"the time of {self._judge._seconds:g} s is over")
 
-        run(self._jobs(), self._judge._concurrency, stop, server.interrupt, look, self._judge._seconds)
+        run(self._jobs(), self._judge._concurrency, stop, server.interrupt, look)
 
     def judged(self) -> Judged:
         """What is there; what is not is `not asked`."""
@@ -244,18 +255,18 @@ class _Pass:
 
     def _jobs(self) -> Iterator[Job]:
         for place, material in enumerate(self._found):
-            for number, part in enumerate(self._questioning.parts(material)):
-                yield partial(self._do, place, number, part)
+            for turn, part in enumerate(self._questioning.parts(material)):
+                yield partial(self._do, place, turn, part)
 
-    def _do(self, place: int, number: int, part: Callable[[], Part]) -> None:
-        self._parts[place][number] = part()
+    def _do(self, place: int, turn: int, part: Callable[[], Part]) -> None:
+        self._parts[place][turn] = part()
         self._done = next(self._through) + 1
 
 
-def _spent(server: Server, asking: Asking, budget: Budget) -> Spent:
+def _spent(asking: Asking, budget: Budget) -> Spent:
     return Spent(
         calls=budget.calls,
-        retried=getattr(server, "retried", 0),
+        retried=budget.retried,
         cached=asking.cached,
         prompt_tokens=budget.prompt_tokens,
         output_tokens=budget.output_tokens,

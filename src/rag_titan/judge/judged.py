@@ -11,6 +11,7 @@ from typing import Any
 
 from rag_titan.errors import SettingsError
 from rag_titan.evaluation import RAGEvaluator
+from rag_titan.evaluation.data.plain import without_surrogates
 from rag_titan.evaluation.limits import above
 from rag_titan.evaluation.writing import PathLike, write
 from rag_titan.judge.metrics import NEEDS, Ask
@@ -157,9 +158,13 @@ def merged(old: Verdicts | None, new: Verdicts, metrics: Sequence[str]) -> Verdi
 
 
 def check_output(source: PathLike, output: PathLike) -> None:
-    """Raises SettingsError where an output cannot hold what the input holds: JSON Lines are questions alone."""
-    if Path(output).suffix.lower() in _LINES and Path(source).suffix.lower() not in _LINES:
+    """Raises SettingsError where an output cannot hold what the input holds, as JSON Lines are questions alone; and
+    where its name would have it read as something else."""
+    suffix = Path(output).suffix.lower()
+    if suffix in _LINES and Path(source).suffix.lower() not in _LINES:
         raise SettingsError(f"output: must be a .json file for such an input, got {output}. Rename it.")
+    if suffix not in (".json", *_LINES):
+        raise SettingsError(f"output: must be a .json file, or .jsonl for such an input, got {output}. Rename it.")
 
 
 def write_judged(judged: Judged, source: PathLike, output: PathLike) -> None:
@@ -171,7 +176,8 @@ def write_judged(judged: Judged, source: PathLike, output: PathLike) -> None:
     check_output(source, output)
     path, target = Path(source), Path(output)
     if target.suffix.lower() in _LINES:
-        records = [json.loads(line) for line in path.read_text("utf-8-sig").splitlines() if line.strip()]
+        # not splitlines(), which also breaks where a text holds U+2028 and its like
+        records = [json.loads(line) for line in _read(path).split("\n") if line.strip()]
         lines = (json.dumps(_with_verdicts(record, judged), ensure_ascii=True) for record in records)
         write(target, "".join(f"{line}\n" for line in lines))
         return
@@ -181,17 +187,21 @@ def write_judged(judged: Judged, source: PathLike, output: PathLike) -> None:
     write(target, json.dumps(value, indent=1) + "\n")
 
 
+def _read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogatepass").removeprefix("\ufeff")
+
+
 def _whole(path: Path) -> Any:
     """What a file or folder holds, as JSON."""
     if path.suffix.lower() == ".json" and path.is_file():
-        return json.loads(path.read_text("utf-8-sig"))
+        return json.loads(_read(path))
     from rag_titan.judge.reading import plain_dataset
 
     return plain_dataset(path)
 
 
 def _with_verdicts(record: dict[str, Any], judged: Judged) -> dict[str, Any]:
-    name = str(record["id"])
+    name = without_surrogates(str(record["id"]))
     if name not in judged.verdicts:
         return record
     old = record.get("verdicts") or {}

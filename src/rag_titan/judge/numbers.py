@@ -8,7 +8,10 @@ which may count something, rounded or hedged ones, decades, sums, differences, p
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -129,7 +132,7 @@ class TextNumbers:
         own, half = self._values, min(times * _unit_of(value / times, written) / 2, _ROUNDED * abs(value))
         if len(own) > _MOST:
             return True
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             pairs = (own[:, None] + own, own[:, None] - own, own[:, None] * own, own[:, None] / own)
             others = (own, own[:, None] * _UNITS, own[:, None] / _UNITS, 100 * pairs[3], 1 - own, 100 - own, own.sum())
         return any((np.abs(np.abs(made) - abs(value)) <= half * (1 + _CLOSE)).any() for made in (*pairs, *others))
@@ -144,17 +147,20 @@ def _values(text: str, found: re.Match[str]) -> list[float]:
         values += [1900 + float(date[3]), 2000 + float(date[3])]
     scale = _TIMES.match(text, found.end())
     times = _SCALE.get((scale[1] or "").lower()) if scale is not None else None
-    return values if times is None else [*values, *(value * times for value in values)]
+    return values if times is None else [*values, *_finite(value * times for value in values)]
 
 
 def _bare(own: str) -> list[float]:
     values = []
     for reading in readings(own):
-        try:
+        with suppress(ValueError):  # 1.2.3, a version
             values.append(float(reading))
-        except ValueError:  # 1.2.3, a version
-            continue
-    return values
+    return _finite(values)
+
+
+def _finite(values: Iterable[float]) -> list[float]:
+    """Without those of hundreds of digits, which are no numbers to compute with."""
+    return [value for value in values if math.isfinite(value)]
 
 
 def _unit_of(value: float, written: str) -> float:
@@ -182,4 +188,4 @@ def _spelled(words: str) -> float | None:
             group *= 100
         elif word in _SCALE and any_ and word not in ("m", "k"):
             total, group = total + (group or 1) * _SCALE[word], 0.0
-    return total + group if any_ else None
+    return total + group if any_ and math.isfinite(total + group) else None

@@ -52,7 +52,7 @@ IN_WORDS = "\nThe answer must be one JSON object that obeys this JSON Schema, an
 CONTROL = "The control word of this text is {word}."
 SAME_NUMBER = " (the text writes {own} as {other})"
 
-_RULES = "controls 1, evidence 1, numbers 1"  # goes up when one of the checks of an answer changes
+_RULES = "controls 2, evidence 2, numbers 1"  # goes up when one of the checks of an answer changes
 
 # What could end the marks, or what models take for the start of somebody else's turn.
 _MARKS = re.compile(r"<(?=<|\||/?s>|/?(?:start|end)_of)|>(?=>)|\[(?=/?INST)|\|(?=>)", re.IGNORECASE)

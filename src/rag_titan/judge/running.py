@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 _LOOK = 0.1  # seconds between two looks at the clock and at progress
@@ -28,25 +27,20 @@ def run(
     stop: Stop,
     wake: Callable[[], None],
     look: Callable[[], None],
-    seconds: float | None = None,
 ) -> None:
     """Do all jobs, at most so many at a time; each is drawn when a thread is free.
 
-    stop     the jobs end early by themselves once it is set; those that are left are drawn all the same
-    wake     ends the waits of jobs that run; called again and again while a stopped run comes to its end
-    look     called now and then in the thread of the caller
-    seconds  after which the run is stopped
+    stop  the jobs end early by themselves once it is set; those that are left are drawn all the same
+    wake  ends the waits of jobs that run; called again and again while a stopped run comes to its end
+    look  called now and then in the thread of the caller; it may stop the run
 
     The first exception of a job stops the run and is raised here, once all threads have ended. KeyboardInterrupt stops
     it, too.
     """
     workers = _Workers(jobs, threads, stop, wake)
-    late = None if seconds is None else time.monotonic() + seconds
     try:
         while not workers.ended():
             look()
-            if late is not None and time.monotonic() >= late and not stop.is_set():
-                stop.because(f"the time of {seconds:g} s is over")
     except BaseException:
         stop.set()
         while not workers.ended():

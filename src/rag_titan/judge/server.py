@@ -13,13 +13,15 @@ from typing import Any, Protocol
 from msgspec.json import encode
 
 from rag_titan.errors import RagTitanError, ServiceError
-from rag_titan.evaluation.limits import number
-from rag_titan.judge.budget import Budget
+from rag_titan.evaluation.limits import MOST_COUNTED, number
+from rag_titan.judge.budget import Budget, Settle
 from rag_titan.judge.calls import Call, expected_tokens
-from rag_titan.judge.connection import Address, Connections
+from rag_titan.judge.connection import REACHABLE, Address, Connections
+from rag_titan.judge.secrets import Secrets
 from rag_titan.models.answers import Said, read_openai
 from rag_titan.models.options import Retries, Timeouts, model_name
-from rag_titan.models.refusals import Unusable, refusal
+from rag_titan.models.refusals import Unusable, excerpt, refusal
+from rag_titan.models.streams import well_formed
 from rag_titan.models.transport import Reply, api_key
 
 _FATAL = frozenset((401, 403, 404))
@@ -29,12 +31,14 @@ _NO_SCHEMA = "Add --no-json-schema (json_schema=False): the schema then stands i
 
 @dataclass(frozen=True)
 class Heard:
-    """What came back: the text, the tokens that the server counted (None where it does not), why it ended."""
+    """What came back: the text, the tokens that the server counted (None where it does not), why it ended, and the
+    words of a model that would not answer."""
 
     text: str
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     ended: str | None = None
+    refused: str | None = None
 
 
 class NotAskedError(RagTitanError):
@@ -112,7 +116,7 @@ class ChatServer:
         self._sampling = sampling
         self._address = Address.of(base_url, "/chat/completions", allow_remote=allow_remote)
         key = None if api_key_env is None else api_key(api_key_env)
-        self._secrets = [key] if key else []
+        self._secrets = Secrets([*([key] if key else []), *self._address.secrets])
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "rag-titan"}
         self._headers |= {} if key is None else {"Authorization": f"Bearer {key}"}
         self._patience = patience or Patience()
@@ -120,7 +124,6 @@ class ChatServer:
         self._connections = Connections(self._address, self._patience.connect)
         self._random = random.Random(self._retries.seed)
         self._answered = False
-        self.retried = 0
 
     def request(self, call: Call, repeat: int) -> bytes:
         """The JSON that is sent."""
@@ -147,7 +150,8 @@ class ChatServer:
                 raise NotAskedError("stopped")
             left = started + self._patience.call - time.monotonic()
             try:
-                return self._tried(call, request, budget, min(self._patience.attempt, left))
+                with budget.reserved(*self._most_tokens(request), stop, again=attempt > 1) as spent:
+                    return self._tried(call, request, spent, min(self._patience.attempt, left))
             except Unusable as problem:
                 if stop.is_set():
                     raise NotAskedError("stopped") from None
@@ -155,7 +159,6 @@ class ChatServer:
                 late = time.monotonic() - started + wait >= self._patience.call
                 if late or attempt > self._retries.times or not problem.again:
                     raise self._given_up(problem, attempt) from None
-            self.retried += 1
             stop.wait(wait)
 
     def interrupt(self) -> None:
@@ -166,41 +169,52 @@ class ChatServer:
         """Close the connections."""
         self._connections.close()
 
-    def _tried(self, call: Call, request: bytes, budget: Budget, seconds: float) -> Heard:
-        with budget.reserved(*_most_tokens(request, self._sampling.max_tokens)) as spent:
+    def _tried(self, call: Call, request: bytes, spent: Settle, seconds: float) -> Heard:
+        try:
             status, headers, body = self._connections.post(request, self._headers, seconds)
-            if not 200 <= status < 300:
-                raise self._refused(status, headers, body)
-            said = Said(_Received(body, headers.get("content-type", "")), None)
+        except Unusable as problem:
+            if problem.must != REACHABLE:  # it was sent, and may be charged
+                spent(*expected_tokens(call), known=False)
+            raise
+        body = self._secrets.out_of_bytes(body)
+        if not 200 <= status < 300:
+            raise self._refused(status, headers, body)
+        return self._heard(call, headers, body, spent)
+
+    def _heard(self, call: Call, headers: Mapping[str, str], body: bytes, spent: Settle) -> Heard:
+        said = Said(_Received(body, headers.get("content-type", "")), None)
+        try:
+            _check_whole(headers, body)
             read_openai(said.reply, said)
-            answer = said.answer(None, in_json=False)
-            self._answered = True
-            known = answer.prompt_tokens is not None and answer.output_tokens is not None
-            guess = (0, 0) if known else expected_tokens(call)
-            spent(
-                guess[0] if answer.prompt_tokens is None else answer.prompt_tokens,
-                guess[1] if answer.output_tokens is None else answer.output_tokens,
-                known=known,
-            )
-        return Heard(answer.text, answer.prompt_tokens, answer.output_tokens, answer.finish_reason)
+        finally:  # what is of no use is charged, too
+            prompt, output = (_counted(tokens) for tokens in said.tokens[:2])
+            guess = expected_tokens(call) if prompt is None or output is None else (0, 0)
+            known = prompt is not None and output is not None
+            spent(guess[0] if prompt is None else prompt, guess[1] if output is None else output, known=known)
+        self._answered = True
+        text = self._secrets.out_of_text(well_formed("".join(said.pieces)))
+        refused = self._secrets.out_of_text(well_formed(said.refused)) or None
+        return Heard(text, prompt, output, said.finish_reason, None if text.strip() else refused)
+
+    def _most_tokens(self, request: bytes) -> tuple[int, int]:
+        """The most that a call may cost before it is known: no token is less than a byte."""
+        return len(request), self._sampling.max_tokens
 
     def _refused(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
         problem = refusal(status, headers, body)
         told = body[:4096].decode("utf-8", "replace").lower()
         if status in (400, 422, 501) and self._sampling.json_schema and any(word in told for word in _SCHEMA_WORDS):
             return FatalError(self._sentence(Unusable("take a JSON schema", problem.got, _NO_SCHEMA), 1))
-        return FatalError(self._sentence(problem, 1)) if status in _FATAL else problem
+        fatal = status in _FATAL or 300 <= status < 400
+        return FatalError(self._sentence(problem, 1)) if fatal else problem
 
     def _given_up(self, problem: Unusable, attempts: int) -> ServiceError:
         """A server that was never there will not be there for the next question either."""
-        kind = FatalError if problem.must == "be reachable" and not self._answered else ServiceError
+        kind = FatalError if problem.must == REACHABLE and not self._answered else ServiceError
         return kind(self._sentence(problem, attempts))
 
     def _sentence(self, problem: Unusable, attempts: int) -> str:
-        text = f"{self._address.shown}: {problem.sentence(attempts)}"
-        for secret in self._secrets:
-            text = text.replace(secret, "***")
-        return text
+        return f"{self._address.shown}: {self._secrets.out_of_error(problem.sentence(attempts))}"
 
 
 class FatalError(ServiceError):
@@ -260,6 +274,15 @@ def _encoded(body: Any) -> bytes:
         return json.dumps(body).encode("ascii")
 
 
-def _most_tokens(request: bytes, most: int) -> tuple[int, int]:
-    """What a call may cost before it is known: three bytes a token is little for JSON."""
-    return len(request) // 3, most
+def _check_whole(headers: Mapping[str, str], body: bytes) -> None:
+    encoding = headers.get("content-encoding", "").lower()
+    if encoding not in ("", "identity"):
+        do = "Switch compression off in the server, or in what stands before it."
+        raise Unusable("answer without compression, as it is asked to", excerpt(encoding), do)
+    if body.lstrip().startswith(b"{") and not body.rstrip().endswith(b"}"):
+        raise Unusable("answer to the end", "half a JSON", "Look into the server's log.", again=True)
+
+
+def _counted(tokens: int | None) -> int | None:
+    """A count of tokens that can be; a server that writes another one did not count."""
+    return None if tokens is None or tokens > MOST_COUNTED else tokens
