@@ -17,7 +17,9 @@ from rag_titan.evaluation import (
     RootCauseAnalyzer,
     ScoreAggregator,
     SettingsError,
+    collect_answers,
 )
+from rag_titan.evaluation.data.dataset import dataset_from
 from rag_titan.integrations.pytest_plugin import Evaluation, assert_gates
 
 WRONG: tuple[Any, ...] = (
@@ -55,6 +57,14 @@ USES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "trends": (MANAGER.trends, ("reports",)),
     "failed_queries": (MANAGER.failed_queries, ("report",)),
     "check": (MANAGER.check, ("report",)),
+    "evaluate_dataset": (
+        lambda **given: RAGEvaluator().evaluate_dataset(dataset_from(queries=QUERIES), **given),
+        ("progress",),
+    ),
+    "collect_answers": (
+        lambda **given: collect_answers([{"id": "q", "question": "Which?"}], lambda _: "a", **given),
+        ("progress",),
+    ),
     "assert_gates": (
         lambda **given: assert_gates(**{"report": REPORT, **given}),
         ("report", "baseline", "gates"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rag_titan.errors import SettingsError
+from rag_titan.errors import RagTitanError, SettingsError
 from rag_titan.evaluation import RAGEvaluator
 from rag_titan.integrations.pytest_plugin import Evaluation, assert_gates
 
@@ -113,7 +113,7 @@ def test_the_config_file_requires_a_baseline_of_the_fixture(tmp_path: Path) -> N
 
 
 TEST = """
-from rag_titan.errors import SettingsError
+from rag_titan.errors import RagTitanError, SettingsError
 from rag_titan.integrations.pytest_plugin import Evaluation, assert_gates
 
 def test_run(rag_titan):
@@ -181,3 +181,21 @@ def test_an_option_of_no_evaluation_is_refused_with_the_nearest(tmp_path: Path) 
         evaluate(tmp_path / "s.json", document="d.json")
     with pytest.raises(SettingsError, match=r"^chunks: must be the path of a file or folder, got 5\.$"):
         evaluate(tmp_path / "s.json", chunks=5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"gates": 5}, "gates: must be a mapping {stage: {metric: limit}}, got 5."),
+        ({"gates": {"retrieval": 5}}, "gates.retrieval: must be a mapping of metrics to minimums, got 5."),
+        ({"gates": {"retrieval": {"recall_at_k": "a"}}}, "gates.retrieval.recall_at_k: must be a finite number, got"),
+        ({"gates": {"retrieval": {"recal_at_k": 1}}}, "unknown metric 'recal_at_k'; the nearest is 'recall_at_k'."),
+        ({"baseline": "x" * 5000}, "baseline: must be the path of a file or folder, got 'xxx"),
+        ({"baseline": "a\0b"}, "baseline: must be the path of a file or folder, got 'a\\x00b'."),
+        ({"baseline": 5}, "baseline: must be a report, got 5."),
+    ],
+)
+def test_what_is_of_the_wrong_type_is_a_sentence(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(RagTitanError) as found:
+        assert_gates({"retrieval": {"summary": {"recall_at_k": 0.9}}}, **arguments)
+    assert str(found.value).startswith(said)

@@ -26,7 +26,7 @@ from rag_titan.evaluation.data.sketch import chunk_sketch
 from rag_titan.evaluation.data.tables import Settings
 from rag_titan.evaluation.data.vectors import vector_table
 from rag_titan.evaluation.diagnosis.root_cause import RootCauseAnalyzer
-from rag_titan.evaluation.limits import checked_path, count_text, listed, names, said, switch
+from rag_titan.evaluation.limits import callback, checked_path, count_text, listed, names, said, switch
 from rag_titan.evaluation.metric import Metric, Stage
 from rag_titan.evaluation.moment import moment
 from rag_titan.evaluation.parallel import Job, Worker, processors, shared
@@ -232,6 +232,7 @@ class _Run:
     def done(self, parts: Iterable[Partial], progress: Progress | None) -> dict[str, Any]:
         """The report of all batches; nothing half-written is left behind where one fails."""
         try:
+            callback(progress, "progress")
             for partial in parts:
                 self.add(partial)
                 if progress is not None:

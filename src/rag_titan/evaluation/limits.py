@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ SLACK = 1e-9  # far above the rounding of a mean of rates, far below any differe
 MOST_COUNTED = 10**15  # far beyond every count of a run, and still exact as a float
 _LONGEST_PATH, _LONGEST_NAME = 4096, 255  # bytes, PATH_MAX and NAME_MAX of Linux; other systems have no more
 _LONGEST = 60  # characters of a value that an error names
+
+Option = TypeVar("Option")
 
 
 def below(value: float, minimum: float) -> bool:
@@ -140,6 +142,18 @@ def switch(value: Any, where: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise SettingsError(f"{where}: must be True or False, got {said(value)}.")
     return bool(value)
+
+
+def callback(value: Option, where: str) -> Option:
+    """The option `value`, which must be a function that is called now and then, or None: found before the work begins.
+
+    >>> callback("yes", "progress")
+    Traceback (most recent call last):
+    rag_titan.errors.SettingsError: progress: must be a function or None, got 'yes'.
+    """
+    if value is not None and not callable(value):
+        raise SettingsError(f"{where}: must be a function or None, got {said(value)}.")
+    return value
 
 
 def said(value: Any) -> str:

@@ -5,6 +5,7 @@ pytest loads this file at every start, so it imports nothing but pytest; the eva
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -177,12 +178,18 @@ def _outcome(report: Report, gates: Limits, significant: bool) -> Outcome:
 
 def _judged(report: Report, gates: Limits) -> list[Mapping[str, Any]]:
     """The gates of the report's scorecard, with those that the test gives in their place."""
+    from rag_titan.errors import SettingsError
     from rag_titan.evaluation import RAGEvaluator, ScoreAggregator
 
     card = report.get("scorecard") or {}
     if "gates" not in card:
         card = ScoreAggregator().aggregate(report)
-    scorer = ScoreAggregator(strict_gates=gates, rows=RAGEvaluator().rows)
+    try:
+        scorer = ScoreAggregator(strict_gates=gates, rows=RAGEvaluator().rows)
+    except SettingsError as error:
+        if str(error).startswith("strict_gates"):  # which are called `gates` here
+            raise SettingsError(str(error).removeprefix("strict_")) from None
+        raise
     given = [(stage, key) for stage, limits in gates.items() for key in limits]
     kept = [gate for gate in card["gates"] if (gate["stage"], gate["metric"]) not in given]
     own = scorer.aggregate(report)["gates"] if given else []
@@ -191,14 +198,16 @@ def _judged(report: Report, gates: Limits) -> list[Mapping[str, Any]]:
 
 def _compared(report: Report, baseline: Report | str | Path | None, needed: bool) -> Report | None:
     from rag_titan.evaluation import RAGEvaluator, ReportManager
+    from rag_titan.evaluation.limits import checked_path
     from rag_titan.evaluation.reports.first_run import no_baseline
 
     if baseline is None:
         return no_baseline("a baseline") if needed else None
-    if isinstance(baseline, str | Path):
-        if not Path(baseline).exists():
-            return no_baseline(baseline)
-        baseline = ReportManager().load_json(baseline)
+    if isinstance(baseline, str | os.PathLike):
+        path = checked_path(baseline, "baseline")
+        if not path.exists():
+            return no_baseline(path)
+        baseline = ReportManager().load_json(path)
     return ReportManager(rows=RAGEvaluator().rows).compare(report, baseline)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from rag_titan.errors import DatasetError, SettingsError, nearest
 from rag_titan.evaluation import RAGEvaluator, collect_dataset, read_golden
+from rag_titan.evaluation.limits import callback
 from rag_titan.evaluation.writing import PathLike, write
 from rag_titan.pipeline.chunking.chunkers import chunker_of
 from rag_titan.pipeline.comparison import Comparison, Row, Variant, check_order
@@ -119,6 +120,7 @@ def compare_pipelines(
     if isinstance(words, bool) or words < 1:
         raise SettingsError(f"words: must be a whole number from 1, got {words!r}.")
     check_order(by)
+    callback(progress, "progress")
     depth = max(variant.settings.k for variant in variants) if k is None else k
     if isinstance(depth, bool) or depth < 1:
         raise SettingsError(f"k: must be a whole number from 1, got {depth!r}.")

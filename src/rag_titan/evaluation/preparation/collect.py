@@ -14,6 +14,7 @@ from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation.data.cleaning import clean_anything
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place
+from rag_titan.evaluation.limits import callback
 from rag_titan.evaluation.preparation.asking import Ask, Pace, Reply, replies
 from rag_titan.evaluation.preparation.golden_files import read_golden
 from rag_titan.evaluation.preparation.journal import Entry, Journal, set_aside
@@ -149,7 +150,7 @@ class Collection:
     def __init__(self, outputs_of: Callable[[Any], Record], retry_errors: bool, progress: Progress | None) -> None:
         self.outputs_of = outputs_of
         self.retry_errors = retry_errors
-        self.progress = progress
+        self.progress = callback(progress, "progress")
         self.questions: list[Record] = []
         self.outputs: dict[str, Record] = {}
         self.asked = 0
