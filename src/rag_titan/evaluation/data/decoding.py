@@ -25,6 +25,7 @@ from rag_titan.evaluation.data.cleaning import (
     near_name,
     unknown_key,
 )
+from rag_titan.evaluation.data.heads import HeadDecoder
 from rag_titan.evaluation.data.malformed import not_json, utf8
 from rag_titan.evaluation.data.notices import Notices, Skipped
 from rag_titan.evaluation.data.plain import Place, plain, shown
@@ -56,11 +57,13 @@ class RecordKind(Generic[T]):
     record   their type
     of_text  where a record may be a bare text: what makes a record of it
     keep     keep the values of unknown keys (see `extras`)
+    heads    how many of the ids of a ranking are asked for; None: all (see `HeadDecoder`)
     """
 
     record: type[T]
     of_text: Callable[[str], T] | None = None
     keep: bool = False
+    heads: int | None = None
 
 
 QUERIES = RecordKind(Query, keep=True)
@@ -83,6 +86,8 @@ class RecordDecoder(Generic[T]):
         self._place = place
         self._of_text = kind.of_text
         self._keep = kind.keep
+        self._depth = kind.heads
+        self._heads: HeadDecoder[T] | None = None
         self._attributes: dict[str, str] = {}
         self._near: dict[str, str] = {}  # unknown key: the known one that was probably meant
         self._forbid = True
@@ -92,13 +97,22 @@ class RecordDecoder(Generic[T]):
         """The records of a block of whole lines and their numbers; `first` is the number of the first line."""
         self.next_line = first + block.count(b"\n")
         lines = self.next_line - first + (not block.endswith(b"\n"))
-        try:
-            records = self._decoder.decode_lines(block)
-        except _REFUSED:
-            records = []
+        records = self._at_once(block)
         if len(records) == lines:
             return range(first, first + lines), self._finished(records)
         return self.each(block.removesuffix(b"\n").split(b"\n"), first)
+
+    def _at_once(self, block: bytes) -> list[Any]:
+        """The records of a block of lines; none where there is a fault in one."""
+        records = None if self._heads is None else self._heads.lines(block)
+        if records is not None:
+            return records
+        try:
+            records = self._decoder.decode_lines(block)
+        except _REFUSED:
+            return []
+        self._heads = None  # no fault, but how this file is written
+        return records
 
     def each(self, raws: Iterable[bytes | Raw], first: int) -> tuple[list[int], list[T]]:
         """The records of JSON texts, one by one."""
@@ -200,6 +214,8 @@ class RecordDecoder(Generic[T]):
                 kw_only=True,
             )
         self._decoder: Decoder[Any] = Decoder(self.type if self._of_text is None else self.type | str)
+        if self._depth is not None:
+            self._heads = HeadDecoder(self.type, self._depth)
 
     def _finished(self, records: list[Any]) -> list[T]:
         """The same records, texts made records of, and the unknown keys that need a word noticed."""

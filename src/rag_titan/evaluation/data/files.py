@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Generic, TypeVar
@@ -193,6 +193,10 @@ class LineRows(Generic[T]):
     def within(self, part: Part) -> LineRows[T]:
         """The records in a part of the file."""
         return LineRows(self.kind, self.file, part)
+
+    def headed(self, depth: int) -> LineRows[T]:
+        """The same records, with no more of their rankings than the first `depth` ids."""
+        return LineRows(replace(self.kind, heads=depth), self.file, self.part)
 
     def read(self, intake: Intake) -> Iterator[tuple[Sequence[int], Sequence[T]]]:
         """Blocks of records, each with its line."""

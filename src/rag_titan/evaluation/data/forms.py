@@ -29,6 +29,15 @@ def composed(ids: Iterable[str]) -> dict[str, str]:
     return {normalize("NFC", name): name for name in ids if not name.isascii()}
 
 
+def one_form(lists: Iterable[Iterable[str] | None]) -> bool:
+    """True where no id of any list can have several forms.
+
+    >>> one_form([["plain"], None]), one_form([["plain"], ["cafe\\u0301"]])
+    (True, False)
+    """
+    return "".join(chain.from_iterable(filter(None, lists))).isascii()
+
+
 def pairs_of(gold: Iterable[tuple[str, str]], known: Callable[[], Mapping[str, str]]) -> list[str]:
     """Both ids of each pair, spelled so that the difference can be seen; of (query id, gold id).
 
@@ -49,8 +58,10 @@ def tell_other_forms(notices: Notices, columns: Mapping[str, Sequence[Any]]) -> 
     nothing = (None,) * len(columns["id"])
     graded, plain = (columns.get(name, nothing) for name in ("relevance", "expected_chunk_ids"))
     lists = [columns[name] for name in _LISTS if name in columns]
+    if not lists or (one_form(graded) and one_form(plain)):
+        return
     for i, labels in enumerate(zip(graded, plain, strict=True)):
-        if not lists or all(map(str.isascii, chain.from_iterable(filter(None, labels)))):
+        if one_form(labels):
             continue
         held = set(chain.from_iterable(column[i] or () for column in lists))
         gold = [chunk for chunk, grade in labels_of(*labels).items() if grade > 0 and chunk not in held]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rag_titan.evaluation.data.corpus import Corpus
 from rag_titan.evaluation.data.forms import tell_other_forms
 from rag_titan.evaluation.data.gold import Gold, labels_of
+from rag_titan.evaluation.data.heads import WHOLE
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.queries import QuerySource
 from rag_titan.evaluation.data.records import Query
@@ -20,9 +21,6 @@ from rag_titan.evaluation.measures.ragged import Ragged, offsets_of
 
 BATCH = 4096  # queries that are computed at once: large enough for the arrays
 HOT = 256  # queries that are read at once: small enough for the processor's cache
-_WHOLE = (  # these ask for more than K ids
-    "reranked_ids", "reranked_texts", "retrieved_texts", "expected_evidence", "verdicts",
-)  # fmt: skip
 
 
 def gathered(queries: QuerySource, corpus: Corpus, settings: Settings, slim: bool) -> Iterator[QueryTable]:
@@ -31,9 +29,9 @@ def gathered(queries: QuerySource, corpus: Corpus, settings: Settings, slim: boo
     slim  let go of the records and of their rankings, where nothing but the @K metrics asks for them
     """
     table: _Gathering | None = None
-    for few in queries.batches(HOT):
+    for few in queries.batches(HOT, settings.depth if slim else None):
         columns = columns_of(few)
-        slimmer = slim and not any(name in columns for name in _WHOLE)
+        slimmer = slim and not any(name in columns for name in WHOLE)
         if table is not None and (len(table.ids) >= BATCH or table.slim != slimmer):
             yield table.made()
             table = None

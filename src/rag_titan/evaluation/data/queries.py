@@ -93,8 +93,10 @@ class QuerySource:
             raise TypeError("only files of lines have parts")
         return QuerySource(self._rows.within(part), given=self.given, whole=False)
 
-    def batches(self, size: int) -> Iterator[list[Query]]:
+    def batches(self, size: int, heads: int | None = None) -> Iterator[list[Query]]:
         """All queries, `size` at a time, the last batch with what is left.
+
+        heads  how many of the retrieved ids are asked for; the others may be missing then. None: all
 
         Raises DatasetError at a bad record, or leaves it out. Two queries with the same id are found at once within a
         batch, and at the end of the pass over all batches (8 bytes are kept for each id).
@@ -102,7 +104,7 @@ class QuerySource:
         intake = Intake(skip=self._skip)
         self.passed = Passed(intake.notices, intake.skipped)
         log = _Ids(self._rows.naming, intake, None if self._unique else self.passed.ids)
-        for numbers, queries in self._blocks(size, intake):
+        for numbers, queries in self._blocks(self._headed(heads), size, intake):
             kept = log.unique(*_agreeing(numbers, queries, self._rows.naming, intake))
             if kept:
                 self.passed.count += len(kept)
@@ -118,7 +120,10 @@ class QuerySource:
             self._name_repeated(self.passed.ids.repeated())
             self._unique = True
 
-    def _blocks(self, size: int, intake: Intake) -> Iterator[tuple[list[int], list[Query]]]:
+    def _headed(self, heads: int | None) -> Rows[Query]:
+        return self._rows.headed(heads) if heads is not None and isinstance(self._rows, LineRows) else self._rows
+
+    def _blocks(self, rows: Rows[Query], size: int, intake: Intake) -> Iterator[tuple[list[int], list[Query]]]:
         """The rows in blocks of `size`.
 
         No garbage is collected while a batch is decoded: that makes many lists and no circle, and looking through them
@@ -129,7 +134,7 @@ class QuerySource:
         collecting = gc.isenabled()
         try:
             gc.disable()
-            for block_numbers, block in self._rows.read(intake):
+            for block_numbers, block in rows.read(intake):
                 numbers.extend(block_numbers)
                 queries.extend(block)
                 while len(queries) >= size:
