@@ -94,13 +94,17 @@ class ServiceError(RagTitanError):
     """A model or a server did not answer as it must."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], *, named: bool = False) -> str:
     """The end of a sentence about an unknown name: "; the nearest is 'x'", or what there is when nothing is near.
+
+    named  the sentence has said already what there is
 
     >>> nearest("retreived_ids", ["retrieved_ids", "answer"])
     "; the nearest is 'retrieved_ids'"
     >>> nearest("zzz", ["answer", "id"])
     '; there are answer, id'
+    >>> nearest("zzz", ["answer", "id"], named=True)
+    ''
     """
     from difflib import get_close_matches  # for errors only: loading it takes as long as all of this file
 
@@ -108,4 +112,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(str(name), names, n=1, cutoff=0.6)
     if close:
         return f"; the nearest is {close[0]!r}"
-    return f"; there are {', '.join(names)}" if len(names) <= 40 else ""
+    return f"; there are {', '.join(names)}" if len(names) <= 40 and not named else ""

@@ -108,7 +108,7 @@ def test_documents_do_not_steer_the_terminal(run: Run, tmp_path: Path) -> None:
         (["x?", "--store", "no.db"], "--store: must be an index, got nothing at no.db. Make it with: rag-titan index"),
         (["x?"], "--store: must be the file of the index, got none."),
         (["  ", "--store", "i.db"], "QUESTION: must be a question, got none."),
-        (["x?", "--store", "i.db", "--type", "agentic"], "rag_type: must be simple or adaptive, got 'agentic'"),
+        (["x?", "--store", "i.db", "--type", "agentic"], "rag_type: must be simple or adaptive, got 'agentic'.\n"),
     ],
 )
 @pytest.mark.usefixtures("index")

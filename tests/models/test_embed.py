@@ -193,7 +193,7 @@ def test_threads_share_a_client() -> None:
         ({"batch_size": 0}, "batch_size: must be a whole number from 1, got 0."),
         ({"dimensions": True}, "dimensions: must be a whole number from 1, got True."),
         ({"model": ""}, "model: must be the name of a model, got ''."),
-        ({"api": "x"}, "api: must be one of openai, ollama, got 'x'"),
+        ({"api": "x"}, "api: must be one of openai, ollama, got 'x'."),
     ],
 )
 def test_an_option_that_cannot_be_is_refused(options: dict[str, Any], error: str) -> None:

@@ -214,6 +214,7 @@ def test_a_comparison_never_writes_into_the_store_of_the_settings(tmp_path: Path
         ({"chunkers": ["paragraf"]}, "chunker: must be one of"),
         ({"retrievers": ["dense"]}, "retriever: must be one of"),
         ({"rag_types": ["simpel"]}, "rag_type: must be simple or adaptive, got 'simpel'; the nearest is 'simple'"),
+        ({"rag_types": ["agentic"]}, "rag_type: must be simple or adaptive, got 'agentic'."),
         ({"sizes": [0]}, "chunk_size: must be at least 1, got 0"),
     ],
 )

@@ -73,7 +73,8 @@ class Retries:
 def path_of(api: str, paths: Mapping[str, str]) -> str:
     """The path that belongs to the name of an interface. Raises SettingsError for an unknown one."""
     if api not in paths:
-        raise SettingsError(f"api: must be one of {', '.join(paths)}, got {api!r}{nearest(str(api), paths)}.")
+        close = nearest(str(api), paths, named=True)
+        raise SettingsError(f"api: must be one of {', '.join(paths)}, got {api!r}{close}.")
     return paths[api]
 
 

@@ -11,7 +11,7 @@ from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
-from rag_titan.errors import DatasetError, SettingsError, nearest
+from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation import RAGEvaluator, collect_dataset, read_golden
 from rag_titan.evaluation.limits import callback
 from rag_titan.evaluation.writing import PathLike, write
@@ -25,7 +25,7 @@ from rag_titan.pipeline.parts import Document, Embedder, Store
 from rag_titan.pipeline.retrieval import HybridRetriever
 from rag_titan.pipeline.settings import Settings
 from rag_titan.pipeline.stores.memory import MemoryStore
-from rag_titan.pipeline.titan import TYPES, RAGTitan
+from rag_titan.pipeline.titan import RAGTitan, check_type
 from rag_titan.pipeline.tracing import Trace
 
 Progress = Callable[[int, int, str], None]
@@ -74,8 +74,7 @@ def variants_of(
         for rag_type in types
     ]
     for rag_type in types:
-        if rag_type not in TYPES:
-            raise SettingsError(f"rag_type: must be simple or adaptive, got {rag_type!r}{nearest(rag_type, TYPES)}.")
+        check_type(rag_type)
     return list(dict.fromkeys(found))
 
 

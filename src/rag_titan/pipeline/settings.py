@@ -229,10 +229,8 @@ def _check_table(path: Path, whole: Mapping[str, Any]) -> None:
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
-    from difflib import get_close_matches
-
     if value not in known:
-        close = nearest(value, known) if get_close_matches(str(value), known) else ""  # which else names all once more
+        close = nearest(value, known, named=True)
         raise SettingsError(f"{name}: must be one of {', '.join(known)}, got {value!r}{close}.")
 
 

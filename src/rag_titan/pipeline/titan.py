@@ -36,6 +36,15 @@ from rag_titan.pipeline.settings import Settings
 from rag_titan.pipeline.stores.stores import store_of
 
 TYPES = ("simple", "adaptive")
+
+
+def check_type(rag_type: Any) -> None:
+    """Raises SettingsError for what is no type of RAG."""
+    if rag_type not in TYPES:
+        close = nearest(rag_type, TYPES, named=True) if isinstance(rag_type, str) else ""
+        raise SettingsError(f"rag_type: must be simple or adaptive, got {rag_type!r:.80}{close}.")
+
+
 PARTS = {  # and what each must be able to do
     "chunker": ("chunks",),
     "embedder": ("embed", "name"),
@@ -63,9 +72,7 @@ class RAGTitan:
     def __init__(
         self, rag_type: str = "simple", settings: Mapping[str, Any] | Settings | None = None, **parts: Any
     ) -> None:
-        if rag_type not in TYPES:
-            close = nearest(rag_type, TYPES) if isinstance(rag_type, str) else ""
-            raise SettingsError(f"rag_type: must be simple or adaptive, got {rag_type!r:.80}{close}.")
+        check_type(rag_type)
         self.rag_type = rag_type
         self.settings = Settings.of(settings)
         _check_parts(parts)
