@@ -113,6 +113,24 @@ def test_what_is_settled_is_counted_by_questions(run: Run, write: Write) -> None
         assert "Nothing to judge: empty answer (1 question)" in run(*COMMAND, *metrics, "--base-url", url_of(app)).lines
 
 
+def test_ids_without_chunks_say_where_chunks_are_read_from(run: Run, tmp_path: Path) -> None:
+    """A log as JSON Lines names chunks; a folder holds them beside it."""
+    data = dataset(2)
+    lines = "".join(json.dumps(query) + "\n" for query in data["queries"])
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (tmp_path / "log.jsonl").write_text(lines)
+    (folder / "queries.jsonl").write_text(lines)
+    (folder / "chunks.jsonl").write_text("".join(json.dumps(chunk) + "\n" for chunk in data["chunks"]))
+    with model_server() as app:
+        more = ("--model", "tiny", "--base-url", url_of(app))
+        done = run("judge", "--input", "log.jsonl", "--output", "o.jsonl", *more)
+        assert "Nothing to judge: a chunk without text (2 questions)" in done.lines
+        assert any("a folder with queries.jsonl and chunks.jsonl" in line for line in done.lines)
+        done = run("judge", "--input", "data", "--output", "o.json", *more)
+        assert (done.code, "2 questions: 2 verdicts" in done.out) == (0, True)
+
+
 def with_vectors(asked: Asked) -> None:
     """A server of both: chats, and vectors of two numbers."""
     if not asked.path.endswith("/embeddings"):

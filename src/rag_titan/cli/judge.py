@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TOO_MANY_ERRORS, NOTHING, STOPPED = 1, 3, 130
 SHOWN = 10  # reasons
+_WITHOUT_TEXT = "a chunk without text"  # of a question whose context is known by ids alone
 
 app = typer.Typer(
     name="judge",
@@ -115,8 +116,7 @@ def _lines(judged: Judged, most: float) -> Iterator[str]:
     rate = "" if judged.error_rate is None else f" ({judged.error_rate:.1%}; at most {most:.1%} may fail)"
     errors = counted(len(judged.failures), "error")
     yield f"{counted(len(judged.verdicts), 'question')}: {counted(judged.done, 'verdict')} | {errors}{rate}"
-    reasons = {reason: sum(one.reason == reason for one in judged.failures) for one in judged.failures
-               for reason in [one.reason]}  # fmt: skip
+    reasons = Counter(one.reason for one in judged.failures)
     for title, counts in (("Failed", reasons), ("Not asked", judged.unasked)):
         for reason, n in _most_first(counts):
             yield f"{title}: {n:,} x {escaped(reason.removeprefix('failed: ').removeprefix('not asked: '))}"
@@ -140,8 +140,11 @@ def _settled(judged: Judged) -> Iterator[str]:
         {why for why in (verdicts.get("unjudged") or {}).values() if why in judged.settled}
         for verdicts in judged.verdicts.values()
     ]
-    for reason, n in _most_first(Counter(reason for reasons in of_questions for reason in reasons)):
+    counts = Counter(reason for reasons in of_questions for reason in reasons)
+    for reason, n in _most_first(counts):
         yield f"Nothing to judge: {escaped(reason)} ({counted(n, 'question')})"
+    if _WITHOUT_TEXT in counts:
+        yield "Chunks are read from one JSON file that holds them, or from a folder with queries.jsonl and chunks.jsonl"
 
 
 def _most_first(counts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -62,7 +62,7 @@ def test_markdown(report: Record) -> None:
     assert ["Hallucination despite good context", "1", "prompt or model", "q2"] in rows
     assert ["Evidence never retrieved", "1", "chunking, embedding, K", "q3"] in rows
     assert ["Healthy", "1", "–", "–"] in rows
-    assert ["Cannot be said", "1", "verdicts that are missing", "q4"] in rows
+    assert ["Cannot be said", "1", "nothing to judge, or verdicts that are missing", "q4"] in rows
     assert ["Faithfulness", "0.750", "below 0.80", "1 of 4"] in rows
     assert ["Answer Relevance", "0.900", "below 0.40", "0 of 3"] in rows
     assert "The two differ on 2 of the 3 questions that both speak of:" in lines

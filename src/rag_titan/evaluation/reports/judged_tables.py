@@ -27,7 +27,7 @@ WORDS: Mapping[str, tuple[str, str]] = {  # what is wrong, and where to mend it
     "hallucination": ("Hallucination despite good context", "prompt or model"),
     "question_not_answered": ("Faithful, but not an answer to the question", "prompt, instructions"),
     "several": ("Several of these at once", "the fault that stands first in this table"),
-    "undetermined": ("Cannot be said", "verdicts that are missing"),
+    "undetermined": ("Cannot be said", "nothing to judge, or verdicts that are missing"),
 }
 STANDS_ON = (
     "This stands on the verdicts of the judge; where the evidence was lost stands on gold labels and logs. Neither "
