@@ -8,7 +8,7 @@ from typing import Any
 
 from rag_titan.errors import ServiceError
 from rag_titan.judge.budget import Budget, SpentError
-from rag_titan.judge.cache import AnswerCache
+from rag_titan.judge.cache import AnswerCache, CacheError
 from rag_titan.judge.calls import BadVerdictError, Call
 from rag_titan.judge.running import Stop
 from rag_titan.judge.server import FatalError, Heard, NotAskedError, Server
@@ -49,7 +49,7 @@ class Asking:
     def __call__(self, call: Call) -> Any:
         """The verdict. Raises NoVerdictError, and FatalError where no call can be answered."""
         request = self._server.request(call, self.repeat)
-        heard = self._cache.get(request)
+        heard = self._found(request)
         if heard is not None and (value := self._kept(call, heard)) is not None:
             return value
         if self._stop.is_set():
@@ -65,8 +65,19 @@ class Asking:
             raise
         except ServiceError as error:
             raise NoVerdictError("failed: no answer from the server", str(error)) from None
-        self._cache.put(request, heard)  # before anything is counted: what was answered is never asked again
+        try:
+            self._cache.put(request, heard)  # before anything is counted: what was answered is never asked again
+        except CacheError as error:
+            self._stop.because(str(error))  # what is answered from here on would be asked again
         return _read(call, heard)
+
+    def _found(self, request: bytes) -> Heard | None:
+        """What the cache holds; one that cannot be read ends the run."""
+        try:
+            return self._cache.get(request)
+        except CacheError as error:
+            self._stop.because(str(error))
+            return None
 
     def _kept(self, call: Call, heard: Heard) -> Any:
         """The verdict in the cache; None where it is none and is to be asked for again."""

@@ -16,8 +16,9 @@ class Stop(threading.Event):
     why = "stopped"
 
     def because(self, why: str) -> None:
-        """Stop."""
-        self.why = why
+        """Stop; the first reason counts."""
+        if not self.is_set():
+            self.why = why
         self.set()
 
 
