@@ -1,4 +1,4 @@
-"""Hypothesis profiles, and the rule that no test is skipped everywhere because a library is absent.
+"""Hypothesis profiles, interrupts, and the rule that no test is skipped everywhere because a library is absent.
 
 dev   the default: few examples, the same ones every time
 ci    more of them, with RAG_TITAN_CI=1
@@ -7,6 +7,7 @@ ci    more of them, with RAG_TITAN_CI=1
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,6 +50,10 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 settings.register_profile("dev", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=100)
 settings.load_profile("ci" if STRICT else "dev")
+
+# A shell starts what runs in its background deaf to interrupts, and so would be the processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
