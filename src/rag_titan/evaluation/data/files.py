@@ -23,6 +23,7 @@ from rag_titan.evaluation.data.decoding import Intake, RecordDecoder, RecordKind
 from rag_titan.evaluation.data.malformed import utf8
 from rag_titan.evaluation.data.plain import Place
 from rag_titan.evaluation.data.records import Inputs
+from rag_titan.evaluation.data.repeats import WRITTEN_BY_HAND, refuse_repeated
 from rag_titan.evaluation.data.rows import Naming
 from rag_titan.evaluation.limits import checked_path
 
@@ -303,13 +304,17 @@ def is_lines(file: File) -> bool:
     return "id" in keys or not keys.keys() & set(Inputs.__struct_fields__)
 
 
-def read_json(file: File) -> tuple[Any, bool]:
+def read_json(file: File, *, unique: bool = False) -> tuple[Any, bool]:
     """The value of a JSON file one level deep, and whether its parts are still JSON texts (msgspec.Raw).
+
+    unique  refuse a key that stands twice in one object, in a file that a person may have written
 
     They are not when the file holds what only Python writes (NaN, Infinity, lone surrogates).
     """
     with file.open() as stream:
         data = checked_start(stream.read(), file.name)
+    if unique and len(data) <= WRITTEN_BY_HAND:
+        refuse_repeated(data, Place(file.name, ": "))
     try:
         return decode(data, type=dict[str, Raw] | list[Raw]), True
     except (DecodeError, RecursionError):

@@ -109,7 +109,7 @@ def _single(file: File, columns: Columns | None) -> dict[str, Any]:
         return {"queries": LineRows(QUERIES, file)}
     if form == "parquet":
         return {"queries": parquet_rows(QUERIES, file)}
-    value, encoded = read_json(file)
+    value, encoded = read_json(file, unique=True)
     if isinstance(value, list):
         return {"queries": _listed("queries", value, encoded, columns)}
     return _inputs(file, value, encoded, columns)
@@ -154,7 +154,7 @@ def _folder(folder: Path, columns: Columns | None) -> dict[str, Any]:
     inputs: dict[str, Any] = {}
     options = _only(folder, "dataset", (".json",))
     if options is not None:
-        inputs |= _inputs(File(options), *read_json(File(options)), columns)
+        inputs |= _inputs(File(options), *read_json(File(options), unique=True), columns)
     sources: list[tuple[str, Path | None, Callable[[str, File], Any]]] = [
         (name, _only(folder, name, _SUFFIXES), partial(_records, columns=columns)) for name in _KINDS
     ]
@@ -209,7 +209,7 @@ def _records(name: str, file: File, columns: Columns | None = None) -> Any:
         raise DatasetError.without_data(
             file.name, f"must be one of {', '.join(_SUFFIXES)} (or .gz of them), got a sheet. Convert it."
         )
-    value, encoded = read_json(file)
+    value, encoded = read_json(file, unique=True)
     if isinstance(value, list):
         return _listed(name, value, encoded, columns)
     if name == "documents" and isinstance(value, dict):

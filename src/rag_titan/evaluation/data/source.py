@@ -83,7 +83,7 @@ class Source:
         if form == "sheet":
             naming = Naming(f"{file.name} row ", joint=": ", first=1)
             return cls(naming, lambda notices: _blocks(_sheet_rows(file, notices)), sheet=True)
-        value, encoded = read_json(file)
+        value, encoded = read_json(file, unique=True)
         return cls._of_json(file, value, encoded)
 
     @classmethod

@@ -18,6 +18,7 @@ from rag_titan.evaluation.data.malformed import utf8
 from rag_titan.evaluation.data.notices import Notices
 from rag_titan.evaluation.data.plain import Place, plain, quoted, shown
 from rag_titan.evaluation.data.records import Query
+from rag_titan.evaluation.data.repeats import refuse_repeated
 from rag_titan.evaluation.data.sheet_cells import typed_cells
 from rag_titan.evaluation.data.source import Source
 
@@ -124,6 +125,10 @@ def _listed(value: Mapping[Any, Any]) -> Any:
 
 
 def _of_json(raw: bytes | Raw, where: str, joint: str) -> Entry:
+    try:
+        refuse_repeated(bytes(raw), Place(where, joint))
+    except DatasetError as error:
+        return Entry(error.where, None, error.rule, joint)
     try:
         value = decode(raw)
     except (DecodeError, RecursionError):
