@@ -162,7 +162,7 @@ PAST_THE_FACE: dict[tuple[str, str], str] = {
     ("rag_titan.cli.load", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
     ("rag_titan.plots", f"{FACE}.writing"): "writes files whole or not at all, as the reports do",
     ("rag_titan.lab.index_curves", f"{FACE}.measures.resampling"): "says how sure a mean is as the evaluation does",
-    ("rag_titan.lab.index_curves", f"{FACE}.measures.student"): "says how sure a slope is as the evaluation does",
+    ("rag_titan.lab.growth", f"{FACE}.measures.student"): "says how sure a slope is as the evaluation does",
     ("rag_titan.lab.index_curves", f"{FACE}.measures.sums"): "says how sure a mean is as the evaluation does",
     ("rag_titan.lab.stored", f"{FACE}.data.vectors"): "opens an .npz as the evaluation does, and keeps what it refuses",
     ("rag_titan.lab.neighbours", f"{FACE}.measures.vectors"): "means the same by equal vectors",

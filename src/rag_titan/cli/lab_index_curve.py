@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from rag_titan.cli.lab_outputs import SHOWN, AsJson, Output
-from rag_titan.cli.lab_result import Metric, OnFinding, Places
+from rag_titan.cli.lab_result import GIVEN, IndexMetric, K, Metric, OnFinding, Places, Seed
 from rag_titan.cli.terminal import counted, escaped, progress
 from rag_titan.errors import SettingsError
 
-GIVEN, INDEX = "What is searched", "The index"
+INDEX = "The index"
 
 Index = Annotated[
     str,
@@ -32,7 +34,13 @@ At = Annotated[int | None, typer.Option(metavar="N", rich_help_panel=INDEX, help
 Build = Annotated[
     list[str] | None, typer.Option("--build", metavar="NAME=N", rich_help_panel=INDEX, help="How it is built: M=16.")
 ]
-Sizes = Annotated[str, typer.Option(metavar="N,M", rich_help_panel=GIVEN, help="Corpus sizes, as 10000,1000000.")]
+Sizes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N,M", rich_help_panel=GIVEN,
+        help="Corpus sizes. Without: 10000,100000, or a tenth and all of the vectors where they are fewer.",
+    ),
+]  # fmt: skip
 Vectors = Annotated[
     Path | None,
     typer.Option(
@@ -44,10 +52,7 @@ Queries = Annotated[
 ]
 Dimensions = Annotated[int, typer.Option(metavar="D", min=2, rich_help_panel=GIVEN, help="Of vectors that are made.")]
 Asked = Annotated[int, typer.Option(metavar="N", min=1, rich_help_panel=GIVEN, help="How many queries are asked.")]
-IndexMetric = Annotated[Metric, typer.Option("--metric", rich_help_panel=GIVEN, help="How the index compares.")]
-K = Annotated[int, typer.Option("--k", metavar="K", min=1, rich_help_panel=GIVEN, help="How many neighbours.")]
 Rounds = Annotated[int, typer.Option(metavar="N", min=1, rich_help_panel=GIVEN, help="How often all is asked.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=GIVEN, help="The same seed draws the same.")]
 Least = Annotated[
     float, typer.Option(metavar="X", min=0, max=1, rich_help_panel=SHOWN, help="Recall below it is a finding.")
 ]
@@ -66,14 +71,14 @@ def index_curve(
     values: Values = None,
     at: At = None,
     build: Build = None,
-    sizes: Sizes = "10000,100000",
+    sizes: Sizes = None,
     vectors: Vectors = None,
     queries: Queries = None,
     dimensions: Dimensions = 128,
     asked: Asked = 200,
     metric: IndexMetric = Metric.COSINE,
     k: K = 10,
-    rounds: Rounds = 5,
+    rounds: Rounds = 10,
     seed: Seed = 0,
     min_recall: Least = 0.95,
     as_json: AsJson = False,
@@ -87,6 +92,8 @@ def index_curve(
     """
     places = Places(as_json, output, plot, fail_on_finding)
     places.check([vectors, queries])
+    if ":" in index and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     from rag_titan.lab import IndexCurve
 
     curve = IndexCurve(
@@ -94,8 +101,9 @@ def index_curve(
         least_recall=min_recall, rounds=rounds, seed=seed, options=_options(build or []),
     )  # fmt: skip
     matrix, asks = _matrices(vectors, queries)
-    with progress("rounds") as counter:
-        result = curve.measure(_numbers("--sizes", sizes), matrix, asks, dimensions, asked, counter)
+    of_sizes = None if sizes is None else _numbers("--sizes", sizes)
+    with progress("steps", at_once=True) as counter:
+        result = curve.measure(of_sizes, matrix, asks, dimensions, asked, counter)
     places.show(result, _lines, _draw)
 
 
@@ -128,27 +136,39 @@ def _options(pairs: list[str]) -> dict[str, int]:
 
 def _lines(result: Mapping[str, Any]) -> Iterator[str]:
     made = "made in clusters" if result["generated"] else "as given"
+    queries = f"{result['queries']:,} {'query' if result['queries'] == 1 else 'queries'}"
+    clock = "CPU time" if result["clock"] == "cpu" else "wall time, since it waits"
     yield (
         f"{escaped(result['index'])}, {result['metric']}, top {result['k']} of vectors of {result['dimensions']} "
-        f"({made}), {counted(result['queries'], 'query')}"
-    ).replace("querys", "queries")
-    head = f"{'vectors':>12}{result['parameter'] or '':>12}{'recall':>9}{'95 %':>17}"
-    yield f"{head}{'p50 ms':>10}{'p95 ms':>10}{'QPS':>9}"
+        f"({made}), {queries}, best of {counted(result['rounds'], 'round')} in {clock}"
+    )
+    yield (
+        f"{'vectors':>12}{result['parameter'] or '':>12}{'recall':>9}{'95 %':>17}"
+        f"{'best ms':>10}{'p50 ms':>10}{'p95 ms':>10}{'QPS':>9}{'build':>10}"
+    )
     for row in result["rows"]:
         low, high = row["recall_ci95"] or (row["recall"], row["recall"])
+        recall = f"{'':>26}" if row["recall"] is None else f"{row['recall']:>9.3f}{f'{low:.3f} to {high:.3f}':>17}"
         value = "" if row["value"] is None else row["value"]
         yield (
-            f"{row['size']:>12,}{value:>12}{row['recall']:>9.3f}{f'{low:.3f} to {high:.3f}':>17}"
-            f"{row['p50_ms']:>10.3f}{row['p95_ms']:>10.3f}{_rate(row['qps']):>9}"
+            f"{row['size']:>12,}{value:>12}{recall}{row['best_ms']:>10.3f}"
+            f"{row['p50_ms']:>10.3f}{row['p95_ms']:>10.3f}{_rate(row['qps']):>9}{_span(row['build_seconds']):>10}"
         )
     for one in result["scaling"]:
-        if one["verdict"] is not None:
+        if one["slope"] is not None:
             named = "" if one["value"] is None else f" at {result['parameter']} {one['value']}"
             low, high = one["ci95"]
-            yield f"time grows as N to the {one['slope']:.2f} [{low:.2f}, {high:.2f}]{named}: {one['verdict']}"
+            said = "" if one["verdict"] is None else f": {one['verdict']}"
+            yield f"time grows as N to the {one['slope']:.2f} [{low:.2f}, {high:.2f}]{named}{said}"
+    for note in result["notes"]:
+        yield f"note: {note}"
     for finding in result["findings"]:
         yield f"{finding['kind']}: {escaped(finding['text'])}. {finding['advice']}"
     yield f"{counted(len(result['findings']), 'finding')}."
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:,.1f} s"
 
 
 def _rate(qps: float | None) -> str:
@@ -160,8 +180,7 @@ def _draw(result: Mapping[str, Any], file: Path) -> None:
 
     rows = [{**row, "size": f"{row['size']:,} vectors", "n": row["size"]} for row in result["rows"]]
     rows = [{**row, "value": str(row["value"])} for row in rows]
-    recall = curves(rows, Axis("p50_ms", "p50 in ms", log=True), Axis("recall", "recall"), title="Recall over latency",
-                    by="size")  # fmt: skip
-    growth = curves(rows, Axis("n", "vectors", log=True), Axis("p50_ms", "p50 in ms", log=True), title="Latency over N",
-                    by="value")  # fmt: skip
+    took = Axis("best_ms", "ms of a query", log=True)
+    recall = curves(rows, took, Axis("recall", "recall"), title="Recall over latency", by="size")
+    growth = curves(rows, Axis("n", "vectors", log=True), took, title="Latency over N", by="value")
     save([recall, growth], file, title=f"Index curve of {result['index']}")

@@ -1,4 +1,4 @@
-"""What the commands of the lab that look for faults share: where a result goes, and the exit code."""
+"""What the commands of the lab that look for faults share: options, where a result goes, and the exit code."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ class Metric(StrEnum):
     L2 = "l2"
 
 
+GIVEN = "What is tested"
+
+IndexMetric = Annotated[Metric, typer.Option("--metric", rich_help_panel=GIVEN, help="How the index compares.")]
+K = Annotated[int, typer.Option("--k", metavar="K", min=1, rich_help_panel=GIVEN, help="How many neighbours.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=GIVEN, help="The same seed draws the same.")]
 OnFinding = Annotated[bool, typer.Option("--fail-on-finding", rich_help_panel=SHOWN, help="Exit code 1 if any.")]
 
 

@@ -9,13 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from rag_titan.cli.lab_outputs import SHOWN, AsJson, Output
-from rag_titan.cli.lab_result import Metric, OnFinding, Places
+from rag_titan.cli.lab_result import GIVEN, IndexMetric, K, Metric, OnFinding, Places, Seed
 from rag_titan.cli.terminal import counted, escaped
 from rag_titan.errors import SettingsError
 
 NAMED = 5  # ids that are printed; --json has 20
-GIVEN = "What is tested"
-
 
 Vectors = Annotated[
     Path,
@@ -38,12 +36,9 @@ Again = Annotated[
         help="The same texts embedded again as queries are, row by row, .npy: for the self-retrieval test.",
     ),
 ]  # fmt: skip
-IndexMetric = Annotated[Metric, typer.Option("--metric", rich_help_panel=GIVEN, help="How the index compares.")]
-K = Annotated[int, typer.Option("--k", metavar="K", min=1, rich_help_panel=GIVEN, help="How many neighbours.")]
 Sample = Annotated[
     int, typer.Option(metavar="N", min=10, rich_help_panel=GIVEN, help="Rows that are drawn for the costly tests.")
 ]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, rich_help_panel=GIVEN, help="The same seed draws the same.")]
 Plot = Annotated[
     Path | None,
     typer.Option(

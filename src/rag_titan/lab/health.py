@@ -22,7 +22,7 @@ from rag_titan.lab.neighbours import (
     without,
 )
 from rag_titan.lab.norms import HALF, Lengths, findings_of
-from rag_titan.lab.stored import StoredVectors, stored_vectors
+from rag_titan.lab.stored import StoredVectors, check_width, stored_vectors
 
 
 class VectorHealth:
@@ -119,10 +119,8 @@ def _described(stored: StoredVectors, asked: StoredVectors | None) -> dict[str, 
 
 
 def _check_widths(stored: StoredVectors, asked: StoredVectors | None, again: StoredVectors | None) -> None:
-    for other in (asked, again):
-        if other is not None and other.width != stored.width:
-            rule = f"must have {stored.width} numbers a vector as {stored.where} has, got {other.width}."
-            raise DatasetError(other.where, rule + " Embed both with the same model.")
+    check_width(stored, asked)
+    check_width(stored, again)
     if again is not None and len(again) != len(stored):
         rule = f"must have a row for each of the {len(stored)} vectors of {stored.where}, got {len(again)}."
         raise DatasetError(again.where, rule + " Embed the same texts in the same order.")

@@ -92,6 +92,13 @@ all with one model.
     return StoredVectors(where, given if isinstance(given, np.ndarray) else _matrix(where, given, names), names)
 
 
+def check_width(stored: StoredVectors, other: StoredVectors | None) -> None:
+    """Raises DatasetError for other vectors of another width than those stored."""
+    if other is not None and other.width != stored.width:
+        rule = f"must have {stored.width} numbers a vector as {stored.where} has, got {other.width}."
+        raise DatasetError(other.where, rule + " Embed both with the same model.")
+
+
 def _mapped(path: Path) -> NDArray[Any]:
     try:
         matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)

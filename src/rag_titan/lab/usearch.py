@@ -8,21 +8,27 @@ from typing import Any
 import numpy as np
 
 from rag_titan.errors import MissingExtraError
-from rag_titan.lab.index_kind import IndexKind, Search, Singles
+from rag_titan.lab.index_kind import Added, IndexKind, Search, Singles, pieces
 
 _METRICS = {"cosine": "cos", "dot": "ip", "l2": "l2sq"}
 
 
-def _hnsw(vectors: Singles, metric: str, options: Mapping[str, int]) -> Search:
+def _library() -> Any:
     try:
-        from usearch.index import Index
+        import usearch.index
     except ImportError:
         raise MissingExtraError("usearch", "usearch") from None
-    index = Index(
+    return usearch.index
+
+
+def _hnsw(vectors: Singles, metric: str, options: Mapping[str, int], added: Added) -> Search:
+    index = _library().Index(
         ndim=vectors.shape[1], metric=_METRICS[metric], dtype="f32",
         connectivity=options["connectivity"], expansion_add=options["expansion_add"],
     )  # fmt: skip
-    index.add(np.arange(len(vectors)), np.ascontiguousarray(vectors, dtype=np.float32), threads=1)
+    for rows in pieces(len(vectors), added):
+        part = np.ascontiguousarray(vectors[rows], dtype=np.float32)
+        index.add(np.arange(rows.start, rows.stop), part, threads=options["threads"])
 
     def search(queries: Singles, k: int, expansion: int = 64) -> Any:
         index.expansion_search = expansion
@@ -41,5 +47,10 @@ def _rows(found: Any, k: int) -> Any:
     return rows
 
 
-KINDS = {"usearch-hnsw": IndexKind("usearch-hnsw", "expansion", (16, 32, 64, 128, 256, 512), _hnsw,
-                                   {"connectivity": 16, "expansion_add": 128})}  # fmt: skip
+KINDS = {
+    "usearch-hnsw": IndexKind(
+        "usearch-hnsw", "expansion", (16, 32, 64, 128, 256, 512), _hnsw,
+        {"connectivity": (16, 2), "expansion_add": (128, 1), "threads": (1, 1)},
+        lambda options: 12 * options["connectivity"] + 32, library=_library,
+    )
+}  # fmt: skip
