@@ -65,11 +65,24 @@ class Asking:
             raise
         except ServiceError as error:
             raise NoVerdictError("failed: no answer from the server", str(error)) from None
+        self._keep(request, heard)  # before anything is counted: what was answered is never asked again
+        return _read(call, heard)
+
+    def once(self, name: bytes, make: Callable[[], str]) -> str:
+        """What is in the cache under that name, else what is made. Raises NoVerdictError where the run is stopped."""
+        if (heard := self._found(name)) is not None:
+            return heard.text
+        if self._stop.is_set():
+            raise NoVerdictError(f"not asked: {self._stop.why}", failed=False)
+        text = make()
+        self._keep(name, Heard(text))
+        return text
+
+    def _keep(self, request: bytes, heard: Heard) -> None:
         try:
-            self._cache.put(request, heard)  # before anything is counted: what was answered is never asked again
+            self._cache.put(request, heard)
         except CacheError as error:
             self._stop.because(str(error))  # what is answered from here on would be asked again
-        return _read(call, heard)
 
     def _found(self, request: bytes) -> Heard | None:
         """What the cache holds; one that cannot be read ends the run."""

@@ -225,7 +225,7 @@ class _Pass:
 
     def __init__(self, judge: Judge, found: Sequence[Material], asking: Asking, spent: Callable[[], Spent]) -> None:
         self._judge, self._found, self._spent = judge, found, spent
-        self._questioning: Questioning = judge._questioning(ask=asking)
+        self._questioning: Questioning = judge._questioning(ask=asking, once=asking.once)
         self._each = len(list(self._questioning.parts(Material(""))))
         self._parts: list[list[Part | None]] = [[None] * self._each for _ in found]
         self._through = itertools.count()

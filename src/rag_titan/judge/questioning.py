@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +20,7 @@ from rag_titan.judge.metrics import Ask
 RULE, JUDGE = "rule", "judge"
 _NO_EMBEDDER = "no embedder given"
 
-Similarities = Callable[[str, Sequence[str]], list[float]]
+Once = Callable[[bytes, Callable[[], str]], str]  # by what names it, what was made before, else what is made now
 
 
 @dataclass
@@ -86,6 +87,7 @@ class Questioning:
     questions        how many an answer is turned into
     claims_at_once   in one call
     every_number     claims that a rule settles are put to the judge, too, which may find them contradicted
+    once             keeps what an embedder said, as `ask` keeps what a judge did
     """
 
     asks: frozenset[Ask]
@@ -94,6 +96,7 @@ class Questioning:
     questions: int = 3
     claims_at_once: int = 20
     every_number: bool = False
+    once: Once = lambda _, make: make()
 
     def parts(self, material: Material) -> Iterator[Callable[[], Part]]:
         """What there is to do, in parts that may run side by side."""
@@ -188,14 +191,10 @@ class Questioning:
         if self.embedder is None:
             raise NoVerdictError(f"not asked: {_NO_EMBEDDER}", failed=False)
         found = self.ask(questions_call(material.answer or "", self.questions))
-        try:
-            vectors = self.embedder.embed([material.question or "", *found.questions], query=True)
-        except ServiceError as error:
-            raise NoVerdictError("failed: no vectors from the embedder", str(error)) from None
-        cosines = cosines_of(vectors)
-        if not np.isfinite(cosines).all():
-            raise NoVerdictError("failed: a question whose vector has no direction")
-        return {"question_similarities": cosines.tolist(), "noncommittal": found.noncommittal}
+        texts = [material.question or "", *found.questions]
+        name = json.dumps(["cosines", self.embedder.name, texts]).encode("ascii")
+        cosines = json.loads(self.once(name, partial(_cosines, self.embedder, texts)))
+        return {"question_similarities": cosines, "noncommittal": found.noncommittal}
 
     def _useful(self, material: Material) -> dict[str, Any]:
         chunks = material.chunks or ()
@@ -207,6 +206,18 @@ class Questioning:
         chunks = material.chunks or ()
         grades = self.ask(relevance_call(material.question or "", [text or "" for _, text in chunks]))
         return {"chunk_relevance": dict(zip((name for name, _ in chunks), grades, strict=True))}
+
+
+def _cosines(embedder: Embedder, texts: Sequence[str]) -> str:
+    """Those of the first text to the others, as JSON. Raises NoVerdictError."""
+    try:
+        vectors = embedder.embed(texts, query=True)
+    except ServiceError as error:
+        raise NoVerdictError("failed: no vectors from the embedder", str(error)) from None
+    cosines = cosines_of(vectors)
+    if not np.isfinite(cosines).all():
+        raise NoVerdictError("failed: a question whose vector has no direction")
+    return json.dumps(cosines.tolist())
 
 
 def cosines_of(vectors: Any) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
