@@ -79,6 +79,24 @@ def test_vectors_without_structure_are_not_called_two_models() -> None:
     assert "two_models" not in kinds(health)
 
 
+@pytest.mark.parametrize(("n", "d"), [(250, 32), (250, 384), (1500, 32), (1500, 128)])
+@pytest.mark.parametrize("seed", range(2))
+def test_clusters_that_vary_in_no_direction_are_not_called_two_models(seed: int, n: int, d: int) -> None:
+    """Fifty topics, some large and most small, and around each the same noise: every few of them have directions of
+    their own, those between them, and yet nothing is of another model."""
+    rng = np.random.default_rng([seed, n, d])
+    share = 1 / np.arange(1, 51)
+    topics = rng.normal(size=(50, d))[rng.choice(50, size=n, p=share / share.sum())]
+    found = VectorHealth(sample=100).check(unit(topics + 0.4 * rng.normal(size=(n, d))))
+    assert found["two_models"]["decided"] is False
+    assert "two_models" not in kinds(found)
+
+
+def test_two_vectors_again_and_again_are_not_called_two_models() -> None:
+    vectors = np.tile(Space(0).vectors(2), (500, 1))
+    assert "two_models" not in kinds(VectorHealth(sample=100).check(vectors))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_duplicates(seed: int) -> None:
     vectors = Space(seed).vectors(700)
