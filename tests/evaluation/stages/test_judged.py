@@ -76,7 +76,22 @@ def test_a_verdict_that_is_not_there_leaves_its_question_unmeasured() -> None:
     assert judge["summary"]["faithfulness"] == 0
     assert [row["faithfulness"] for row in judge["per_query"]] == [None, 0, None, None]
     assert (judge["detail"]["faithfulness"]["n"], judge["detail"]["faithfulness"]["of"]) == (1, 4)
-    assert 'the judge gave no verdict ("faithfulness: timed out"): query q0.' in report["warnings"]
+    assert 'the judge gave no verdict ("timed out"): query q0.' in report["warnings"]
+
+
+def test_a_reason_is_told_once_for_all_metrics_and_questions() -> None:
+    """The words of the judge are no text of the data, others may be."""
+    empty = {"unjudged": {"faithfulness": "empty answer", "hallucination": "empty answer"}}
+    other = {"unjudged": {"faithfulness": "the boss said no", "hallucination": "empty answer"}}
+    queries = [{"id": f"q{n}", "verdicts": each} for n, each in enumerate([empty, other, empty])]
+    told = [
+        "nothing to judge (empty answer): query q0, q1, q2.",
+        'the judge gave no verdict ("the boss said no"): query q1.',
+    ]
+    assert RAGEvaluator().evaluate(queries=queries)["warnings"] == told
+    redacted = RAGEvaluator(redact=True).evaluate(queries=queries)["warnings"]
+    assert redacted[0] == told[0]
+    assert redacted[1].startswith("the judge gave no verdict ([text: 18 characters, sha256 ")
 
 
 def test_the_stage_is_there_only_with_verdicts_and_outside_the_overall_score() -> None:

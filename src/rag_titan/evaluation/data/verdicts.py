@@ -18,6 +18,15 @@ SUPPORTED, CONTRADICTED = "supported", "contradicted"
 UNSAID = float("nan")
 UNNAMED = "unnamed"
 
+SETTLED = frozenset(
+    {
+        "empty answer", "no answer given", "no answer: the question has an error", "refusal",
+        "empty reference answer", "no reference answer given", "no question given",
+        "empty context", "no context given", "no chunk ids given", "a chunk without text",
+    }
+)  # fmt: skip
+"""Why nobody needs to be asked, in the words of `rag-titan judge`; no text of the data."""
+
 _UNJUDGED = "the judge gave no verdict ({said}): query {{ids}}."
 
 Floats = NDArray[np.float64]
@@ -83,12 +92,23 @@ def judges_of(columns: Sequence[Verdicts | None]) -> Counter[str]:
 
 
 def tell_unjudged(columns: Sequence[Verdicts | None], ids: Sequence[str], notices: Notices) -> None:
-    """A notice for each metric of which some questions have no verdict, with the questions and why."""
+    """A notice for each reason why some questions have no verdict, with the questions; how many each metric lacks
+    stands in the report.
+
+    >>> notices = Notices()
+    >>> verdicts = Verdicts(unjudged={"faithfulness": "refusal", "hallucination": "refusal", "claim_recall": "late"})
+    >>> tell_unjudged([verdicts, None], ["q1", "q2"], notices)
+    >>> notices.texts()
+    ['nothing to judge (refusal): query q1.', 'the judge gave no verdict ("late"): query q1.']
+    """
     for verdicts, query in zip(columns, ids, strict=True):
-        for metric, reason in ((verdicts.unjudged if verdicts is not None else None) or {}).items():
-            said = quoted(f"{metric}: {reason}").replace("{", "(").replace("}", ")")
-            hidden = Private(_UNJUDGED.format(said="{text}"), said)
-            notices.add(_UNJUDGED.format(said=said), [query], hidden)
+        unjudged = (verdicts.unjudged if verdicts is not None else None) or {}
+        for reason in sorted(set(unjudged.values())):
+            if reason in SETTLED:
+                notices.add(f"nothing to judge ({reason}): query {{ids}}.", [query])
+                continue
+            said = quoted(reason).replace("{", "(").replace("}", ")")
+            notices.add(_UNJUDGED.format(said=said), [query], Private(_UNJUDGED.format(said="{text}"), said))
 
 
 def ranked_flags(rankings: Sequence[Sequence[str] | None], flags: Sequence[Flags | None]) -> Ragged:
