@@ -98,7 +98,7 @@ def test_a_logarithmic_axis_ends_where_the_values_do(tmp_path: Path) -> None:
     rows = [{"n": 5_000, "ms": 0.06}, {"n": 20_000, "ms": 0.4}]
     page = drawn([curves(rows, Axis("n", "n", log=True), Axis("ms", "ms", log=True), title="t")], tmp_path)
     labels = re.findall(r">([\d.,]+)</text>", page)
-    assert labels == ["5,000", "10,000", "20,000", "0.1", "0.2"]
+    assert labels == [*(f"{n},000" for n in (5, 7, 10, 15, 20)), *(f"{ms}" for ms in (0.07, 0.1, 0.15, 0.2, 0.3))]
 
 
 def test_a_limit_is_drawn_though_no_value_reaches_it(tmp_path: Path) -> None:
@@ -110,9 +110,19 @@ def test_a_limit_is_drawn_though_no_value_reaches_it(tmp_path: Path) -> None:
     assert re.findall(r">([\d.,]+|SLA)</text>", page) == ["0", "1", "2", *(f"{n}" for n in range(0, 501, 50)), "SLA"]
 
 
+def test_an_interval_is_a_bar_from_its_low_to_its_high_end(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
+    rows = [{"k": 1, "v": 0.5, "low": 0.25, "high": 1.0}, {"k": 2, "v": 0.5, "low": None, "high": None}]
+    page = drawn([curves(rows, Axis("k", "K"), Axis("v", "v", zero=True), title="t")], tmp_path)
+    bars = re.findall(r'roledescription="rule mark" transform="translate\((\d+),(\d+)\)" x2="0" y2="(-?\d+)"', page)
+    assert bars == [("0", "240", "-240")]  # 320 pixels are 1: from 0.25, 80 above the foot, up to the top
+
+
 @pytest.mark.parametrize(
     ("values", "ticks"),
     [([], []), ([0], []), ([5, 5], [5]), ([100, 150], [100, 150]), ([120, 140], [100, 150]),
+     ([0.08, 0.34], [0.07, 0.1, 0.15, 0.2, 0.3, 0.5]),
      ([10, 1000], [10, 20, 50, 100, 200, 500, 1000]), ([0, 0.02, 5000], [10.0**n for n in range(-2, 5)])],
 )  # fmt: skip
 def test_ticks_of_a_logarithmic_axis_are_round(values: list[float], ticks: list[float]) -> None:

@@ -77,7 +77,8 @@ def curves(
     knee: Mark | None = None,
     limit: Mark | None = None,
 ) -> Any:
-    """Points joined by lines; rows without a y leave a gap.
+    """Points joined by lines; rows without a y leave a gap. A row that has a "low" and a "high" has a bar from the one
+    to the other: the interval of its y.
 
     by      a column: one line for each of its values, in the order of the rows
     legend  what the values of `by` are of
@@ -91,6 +92,10 @@ def curves(
         order = list(dict.fromkeys(row[by] for row in rows))
         shown["color"] = alt.Color(f"{by}:N", title=legend or None, sort=order)
     layers = [base.mark_line(point=True).encode(**shown)]
+    if any(row.get("low") is not None for row in rows):
+        ends = shown | {"y": shown["y"].copy(), "y2": "high:Q"}
+        ends["y"].shorthand = "low:Q"
+        layers.append(base.mark_rule(opacity=0.5).encode(**ends))
     if knee is not None:
         layers += _line(alt, "x", knee, left=_is_late(knee.at, [row[x.column] for row in rows]))
     if limit is not None:
@@ -189,8 +194,8 @@ def log_ticks(values: Sequence[float]) -> list[float]:
         return []
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps: tuple[float, ...] = (1,) if last - first > 4 else (1, 2, 5)
-    if math.log10(high / low) < 0.5:
-        steps = (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)
+    if math.log10(high / low) < 1:
+        steps = (1, 1.5, 2, 3, 5, 7)
     every = [float(f"{step}e{power}") for power in range(first, last + 1) for step in steps]
     below, above = [tick for tick in every if tick <= low][-1:], [tick for tick in every if tick >= high][:1]
     return sorted({*below, *(tick for tick in every if low < tick < high), *above})

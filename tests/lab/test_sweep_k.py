@@ -117,4 +117,7 @@ def test_the_result_is_strict_json_and_the_same_in_every_order() -> None:
     data["queries"] = data["queries"][::-1]
     again = sweep_k(data, ks=KS[::-1], runs=runs)
     assert json.dumps(first.as_dict(), allow_nan=False) == json.dumps(again.as_dict())
-    assert {point["metric"] for point in first.points()} >= {"recall_at_k", "task_success_rate"}
+    points = first.points()
+    assert {point["metric"] for point in points} >= {"recall_at_k", "task_success_rate"}
+    assert all(point["low"] <= point["value"] <= point["high"] for point in points)
+    assert [points[0]["low"], points[0]["high"]] == first.rows[0].retrieval["recall_at_k"].ci95

@@ -127,7 +127,14 @@ def _draw(sweep: KSweep, plot: Path) -> None:
     x = Axis("k", "K", zero=True, ticked=True)
     points = [point | {"metric": SHOWN_AS.get(point["metric"], point["metric"])} for point in sweep.points()]
     pictures = [
-        curves(points, x, Axis("value", "mean of the questions", zero=True), by="metric", title="Sweep of K", knee=knee)
+        curves(
+            points,
+            x,
+            Axis("value", "mean, and its interval of 95 %", zero=True),
+            by="metric",
+            title="Sweep of K",
+            knee=knee,
+        )
     ]
     rows = [{"k": row.k, "tokens": row.context_tokens.value} for row in sweep.rows]
     if any(row["tokens"] is not None for row in rows):

@@ -65,8 +65,8 @@ class AnswerQuality:
         }  # fmt: skip
 
     def points(self) -> list[dict[str, Any]]:
-        """[{"k", "metric", "value"}] for a picture."""
-        return [{"k": k, "metric": self.by, "value": found[self.by].value} for k, found in sorted(self.rows.items())]
+        """[{"k", "metric", "value", "low", "high"}] for a picture."""
+        return [found[self.by].point(k, self.by) for k, found in sorted(self.rows.items())]
 
 
 def answer_quality(runs: Mapping[int, Data], conventions: Any = None) -> AnswerQuality | None:

@@ -36,6 +36,11 @@ class Estimate:
         """Plain values."""
         return {"value": self.value, "n": self.n, "ci95": self.ci95}
 
+    def point(self, k: int, metric: str) -> dict[str, Any]:
+        """{"k", "metric", "value", "low", "high"} for a picture."""
+        low, high = self.ci95 or (None, None)
+        return {"k": k, "metric": metric, "value": self.value, "low": low, "high": high}
+
 
 def inputs_of(data: Data) -> Mapping[str, Any]:
     """The inputs of `RAGEvaluator.evaluate`: a mapping as it is, a path read into memory."""

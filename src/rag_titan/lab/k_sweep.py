@@ -117,10 +117,8 @@ class KSweep:
         }  # fmt: skip
 
     def points(self) -> list[dict[str, Any]]:
-        """[{"k", "metric", "value"}] for a picture, the answers among them."""
-        points = [
-            {"k": row.k, "metric": name, "value": one.value} for row in self.rows for name, one in row.retrieval.items()
-        ]
+        """[{"k", "metric", "value", "low", "high"}] for a picture, the answers among them."""
+        points = [one.point(row.k, name) for row in self.rows for name, one in row.retrieval.items()]
         return points if self.answers is None else [*points, *self.answers.points()]
 
 
