@@ -124,6 +124,19 @@ def test_the_summary_begins_with_the_verdict_and_ends_with_the_links() -> None:
     assert alone.splitlines()[-1] == "Reports: r.html"
 
 
+def test_what_a_judge_finds_and_that_another_one_is_not_compared() -> None:
+    def judged(by: str) -> dict[str, Any]:
+        return report_of(2, set(), verdicts={"judge": by, "answer_claims": [{"context": "not_supported"}]})
+
+    now, before = judged("m@2"), judged("m@1")
+    said = summary(now, ReportManager().compare(now, before))
+    assert "### What the judge finds\n\n- Judge: Faithfulness 0.000 (low on 1 of 1), Contradicted" in said
+    assert "cannot be said 1 (not measured: Context Recall, Context Precision and Answer Relevance)" in said
+    reason = "it stands on the verdicts of m@2, and in the baseline on those of m@1"
+    assert f"0 metrics worse, 0 better. 2 metrics not compared: {reason}." in said
+    assert "judge" not in summary(report_of(2, set())).lower()
+
+
 def test_the_summary_is_appended(tmp_path: Path) -> None:
     file = tmp_path / "summary.md"
     file.write_text("before\n")

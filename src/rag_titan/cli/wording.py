@@ -12,7 +12,7 @@ from rag_titan.evaluation.reports.changes import names_by_reason
 from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
 from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import NOISE, REAL, UNTESTED, gate_lines, titled_lines, verdict_text
-from rag_titan.evaluation.reports.judged_tables import judged_line, scores_line
+from rag_titan.evaluation.reports.judged_tables import judged_lines
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 _ORDER = (REAL, UNTESTED, NOISE)
@@ -75,7 +75,7 @@ class Wording:
             yield f"Little was measured: {little}"
         if alarms := alarms_text(report):
             yield f"Should be 0: {alarms}"
-        yield from filter(None, (scores_line(report, ROWS), judged_line(report, ROWS)))
+        yield from judged_lines(report, ROWS)
         yield from slice_lines(report)
 
     def _baseline(self) -> Iterator[str]:

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.evaluation import ReportManager
+from rag_titan.evaluation.catalogue import ROWS
 from rag_titan.evaluation.reports.cells import cell, line, shown, table
+from rag_titan.evaluation.reports.changes import names_by_reason
 from rag_titan.evaluation.reports.evidence import failed_count, fix_first, place_text
 from rag_titan.evaluation.reports.figures import count_text, score_text, share_text
 from rag_titan.evaluation.reports.findings import change_lines, gate_lines, gate_verdict, gates_text, verdict_text
 from rag_titan.evaluation.reports.first_run import is_missing, refusal_text
+from rag_titan.evaluation.reports.judged_tables import judged_lines
 from rag_titan.evaluation.reports.slice_tables import slice_lines
 
 Report = Mapping[str, Any]
@@ -109,6 +112,7 @@ def summary(
         _failing(failing),
         _changes(comparison),
         _gates(report),
+        _judged(report),
         [f"- {line(text)}" for text in slice_lines(report)],
         _questions(report),
         _links(files, environment),
@@ -145,7 +149,10 @@ def _changes(comparison: Report | None) -> list[str]:
     if comparison is None or not comparison["comparable"]:
         return []
     better, worse = len(comparison["improved"]), _regressions(comparison)
-    lines = ["### Against the baseline", "", f"{count_text(len(worse), 'metric')} worse, {better} better."]
+    left_out = comparison.get("not_compared") or []
+    reasons = "; ".join(names_by_reason(left_out, lambda entry: str(entry["metric"])))
+    beside = f" {count_text(len(left_out), 'metric')} not compared: {line(reasons, 400)}." if left_out else ""
+    lines = ["### Against the baseline", "", f"{count_text(len(worse), 'metric')} worse, {better} better.{beside}"]
     if not worse:
         return lines
     cells = []
@@ -169,6 +176,11 @@ def _gates(report: Report) -> list[str]:
         if gate_verdict(gate) in names
     ]
     return ["### Quality gates", "", f"{gates_text(gates)}.", *([""] if told else []), *told[:ROWS_SHOWN]]
+
+
+def _judged(report: Report) -> list[str]:
+    said = [f"- {line(text, 400)}" for text in judged_lines(report, ROWS)]
+    return ["### What the judge finds", "", *said] if said else []
 
 
 def _questions(report: Report) -> list[str]:

@@ -98,6 +98,11 @@ def caveat_text(report: Report) -> str:
     return OF_AN_EMBEDDER if measured else ""
 
 
+def judged_lines(report: Report, rows: Rows) -> list[str]:
+    """The scores by a judge and what they say is wrong, a line each, for what has no room for tables."""
+    return [said for said in (scores_line(report, rows), judged_line(report, rows)) if said]
+
+
 def scores_line(report: Report, rows: Rows) -> str | None:
     """The scores by the judge in a line, those of the diagnosis first; None where there are none.
 
