@@ -153,6 +153,7 @@ def test_a_server_makes_the_vectors(run: Run, write: Write, tmp_path: Path) -> N
 
 @pytest.mark.pipeline
 def test_wordllama_makes_the_vectors_where_nothing_else_is_said(run: Run, write: Write, tmp_path: Path) -> None:
+    pytest.importorskip("wordllama")
     write(dataset(2))
     with model_server() as app:
         relevance = ("--base-url", url_of(app), "--metrics", "answer_relevance", "--summary", "summary.json")
