@@ -86,10 +86,11 @@ def test_every_reference_of_chroma_has_its_place() -> None:
     evidence = [item for query in got.queries for item in query["expected_evidence"]]
     assert (len(got.queries), len(evidence), len(got.documents or ())) == (472, 790, 5)
     assert all(isinstance(item, dict) for item in evidence)
-    chunks = [
-        {"id": name, "doc_id": name, "start": 0, "end": len(t), "text": t} for name, t in (got.documents or {}).items()
-    ]
-    report = RAGEvaluator().evaluate(queries=got.queries, documents=got.documents, chunks=chunks)
+    texts = dict(sorted((got.documents or {}).items(), key=lambda item: len(item[1]))[:2])  # the others take seconds
+    queries = [query for query in got.queries if query["tags"]["corpus"] in texts]
+    assert queries
+    chunks = [{"id": name, "doc_id": name, "start": 0, "end": len(t), "text": t} for name, t in texts.items()]
+    report = RAGEvaluator().evaluate(queries=queries, documents=texts, chunks=chunks)
     assert report["chunking"]["coverage"] == report["chunking"]["evidence_completeness"] == 1.0
 
 
