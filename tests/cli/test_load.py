@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -88,6 +91,50 @@ def test_a_generator_that_is_late_is_no_result(run: Run, tmp_path: Path) -> None
     assert "Max sustainable" not in out
 
 
+def test_what_a_function_prints_is_no_part_of_the_result(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "loud_app.py").write_text(
+        "print('loaded')\ndef answer(question):\n    print('asked')\n    return 'x'\n"
+    )
+    code, out, err = run("loud_app:answer", *QUICK, "--json")
+    assert (code, json.loads(out)["valid"]) == (0, True)
+    assert err.count("loaded") == 1
+    assert "asked" in err
+
+
+@pytest.mark.parametrize(
+    ("number", "interrupt", "code"),
+    [
+        (signal.SIGINT, "default_int_handler", 130),
+        (signal.SIGTERM, "default_int_handler", 143),
+        (signal.SIGTERM, "SIG_IGN", 143),  # as in the background of a script
+    ],
+)
+def test_what_was_measured_is_written_when_the_run_is_stopped(
+    tmp_path: Path, number: int, interrupt: str, code: int
+) -> None:
+    """The app has got the tenth request when the signal is sent, so that there is something to write."""
+    came = threading.Event()
+
+    def answer(request: Any) -> None:
+        request.json({"answer": "x"})
+        if len(app.requests) == 10:
+            came.set()
+
+    words = ["--rates", "20", "--duration", "3000", "--warm-up", "0", "--output", "load.json"]
+    with serving(answer) as app:
+        begin = f"import signal; signal.signal(signal.SIGINT, signal.{interrupt}); from rag_titan.cli.main import main"
+        command = [sys.executable, "-c", f"{begin}; main()", "load", app.url, *words]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            came.wait(120)
+            run.send_signal(number)
+            out, err = run.communicate(timeout=120)
+    assert (run.returncode, err) == (code, "" if code == 130 else "rag-titan: stopped.\n")
+    assert "Stopped: these are the figures so far." in out
+    record = json.loads((tmp_path / "load.json").read_text())
+    assert record["stopped"] is True
+    assert record["steps"][0]["latency_ms"]["answered"] > 0
+
+
 def test_two_files_are_merged(run: Run, tmp_path: Path) -> None:
     with serving(lambda request: request.json({"answer": "x"})) as app:
         for name in "ab":
@@ -96,6 +143,8 @@ def test_two_files_are_merged(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "at least 40 requests a second" in out
     assert run("app:x", "--merge", "a.json")[0] == 2
+    assert run("--merge", "a.json", "--merge", "./a.json")[2].startswith("rag-titan: --merge: must be other files each")
+    assert run("--merge", "a.json", "--min-rate", "nan")[0] == 2
 
 
 def test_pictures(run: Run, tmp_path: Path) -> None:
@@ -118,6 +167,11 @@ def test_pictures(run: Run, tmp_path: Path) -> None:
         (("no_such_app:answer",), "target: must be a module that loads, got ModuleNotFoundError"),
         (("http://127.0.0.1/", "--rates", "fast"), "--rates: must be numbers, got 'fast'. Write them as 1,2,5."),
         (("http://127.0.0.1/", "--request", "{"), "--request: must be JSON"),
+        (("json:dump",), "target: must be a function of one question, got dump(obj, fp, "),
+        (
+            ("http://127.0.0.1/", "--output", "x.json", "--markdown", "./x.json"),
+            "--markdown: must be a file of its own, got x.json twice. Choose another name.",
+        ),
         (("http://127.0.0.1/", "--plot", "x.gif"), "x.gif: must end with .html, .png or .svg."),
         (("http://127.0.0.1/", "--questions", "none.json"), "none.json: "),
         (("http://127.0.0.1/", "--header", "x: $NOT_EXPORTED"), "header x: must name variables of the environment"),

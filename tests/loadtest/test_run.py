@@ -16,9 +16,11 @@ from tests.loadtest.virtual import OneWorker, ScriptedTarget, VirtualLoop, virtu
 
 from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.loadtest.driver import NOT_SENT, TIMED_OUT
+from rag_titan.loadtest.merging import merged, read_result
 from rag_titan.loadtest.plan import Plan
 from rag_titan.loadtest.ramp import Bracket, ramp, refined
-from rag_titan.loadtest.result import LoadResult, merged, read_result
+from rag_titan.loadtest.result import LoadResult
+from rag_titan.loadtest.summary import verdict
 from rag_titan.loadtest.target import Outcome
 
 pytestmark = pytest.mark.load
@@ -146,7 +148,9 @@ def test_a_generator_that_is_late_makes_the_run_invalid() -> None:
     result = virtual_test(Blocks(2), FIXED)
     assert len(result.steps) == 2
     assert result.invalid is not None
-    assert result.invalid.startswith("At 10 requests a second the generator itself sent 0.99 of its requests")
+    assert result.invalid.startswith(
+        "At 10 requests a second the generator itself was late: 1 % of the requests left 700 ms or more after"
+    )
     assert result.knee is None
     assert (result.record()["valid"], result.record()["max_sustainable_rate"]) == (False, None)
     assert result.steps[0].lag.longest == pytest.approx(800, rel=0.01)
@@ -190,6 +194,98 @@ def test_ctrl_c_gives_what_was_measured_so_far() -> None:
     assert part.sent + part.unfinished == pytest.approx(50, abs=1)
     assert part.unfinished == pytest.approx(5, abs=1)
     assert result.knee is None
+
+
+def test_what_hung_when_the_run_was_stopped_is_no_success() -> None:
+    """Ten answers, then none: of those that are open at the stop, those that are older than the SLA have failed."""
+
+    class Hangs(ScriptedTarget):
+        async def answer(self, question: str) -> Outcome:
+            if len(self.asked) == 150:
+                signal.raise_signal(signal.SIGINT)
+            await asyncio.sleep(0.01 if len(self.asked) <= 10 else 1e6)
+            return Outcome()
+
+    plan = Plan(rates=[10], duration=20, warm_up=0, arrivals="fixed", trials=1, sla_ms=450, timeout=100)
+    result = virtual_test(Hangs(), plan)
+    [step] = result.steps
+    assert (step.latency.answered, step.errors) == (10, {"unfinished": 135})
+    assert (step.sent, step.unfinished) == (145, 4)  # the last four are 100 to 400 ms old
+    assert step.sustained(plan) is False
+    assert result.highest_kept is None
+
+
+def test_an_invalid_run_has_a_lower_bound() -> None:
+    class LateAbove(ScriptedTarget):
+        async def answer(self, question: str) -> Outcome:
+            if len(self.asked) > 150 and len(self.asked) % 100 == 50:
+                cast("VirtualLoop", asyncio.get_running_loop()).block(0.9)
+            return Outcome()
+
+    plan = Plan(rates=[10, 20], duration=10, warm_up=0, arrivals="fixed", trials=1, sla_ms=500)
+    result = virtual_test(LateAbove(), plan)
+    assert result.invalid is not None
+    assert (result.knee, result.highest_kept, result.record()["highest_kept"]) == (None, 10, 10)
+    assert "The SLA was kept up to 10 requests a second, the generator in time." in verdict(result)
+
+
+def test_a_rate_that_is_only_kept_for_a_while_is_named() -> None:
+    """A worker that can do 50 a second gets 55: after 10 seconds 50 wait, for one second, and the SLA is two."""
+    plan = Plan(rates=[55], duration=10, warm_up=0, arrivals="fixed", trials=1, sla_ms=2000)
+    result = virtual_test(OneWorker(0.02), plan)
+    assert result.knee is not None
+    assert result.knee.rate == 55
+    # The n-th waits n x (20 - 1000 / 55) ms: 1.82 ms x 91 in the middle of the first third, x 458 in that of the last.
+    assert result.steps[0].thirds == pytest.approx((20 + 91.5 * 1.818, 20 + 458 * 1.818), rel=0.01)
+    [note] = [note for note in result.notes if "longer and longer" in note]
+    assert note.startswith("At 55 requests a second the answers took longer and longer (on average 186")
+    quiet = virtual_test(OneWorker(0.02), Plan(rates=[45], duration=10, trials=1, sla_ms=2000))
+    assert not any("longer and longer" in note for note in quiet.notes)
+
+
+def test_a_target_that_answers_nothing_is_asked_no_further() -> None:
+    result = virtual_test(Scripted(lambda place: Outcome("no connection")), Plan(rates=[5, 10], duration=5, trials=3))
+    assert [(step.rate, step.trial) for step in result.steps] == [(5, 1)]
+    assert verdict(result)[0].startswith("Nothing was answered.")
+
+
+def test_parts_of_other_names_with_every_answer_are_counted_together() -> None:
+    """Twenty histograms, one of the rest, and one of what is outside all parts, whatever a target sends."""
+
+    def named(place: int) -> Outcome:
+        return Outcome(parts={"search": 1.0, **{f"request {place} {part}": 2.0 for part in range(10)}})
+
+    step = virtual_test(Scripted(named), FIXED).steps[0]
+    assert len(step.parts) == 22
+    assert step.parts["search"].answered == 100
+    total = sum(
+        (times.mean or 0.0) * times.answered for name, times in step.parts.items() if name != "outside the parts"
+    )
+    assert total == pytest.approx(100 * (1 + 10 * 2))
+
+
+def test_nothing_that_a_target_raises_is_left_out() -> None:
+    class OddError(BaseException):
+        pass
+
+    def raises(place: int) -> float:
+        raise OddError if place % 2 else asyncio.CancelledError
+
+    _, step = one_step(Scripted(raises))
+    assert (step["sent"], step["errors"]) == (100, {"CancelledError": 50, "OddError": 50})
+
+
+def test_it_runs_beside_a_loop_that_already_runs() -> None:
+    async def notebook() -> LoadResult:
+        return virtual_test(ScriptedTarget(), FIXED)
+
+    assert asyncio.run(notebook()).steps[0].sent == 100
+
+
+@pytest.mark.parametrize("questions", [[], "one text", [1], ["a", None]])
+def test_questions_are_texts(questions: object) -> None:
+    with pytest.raises(SettingsError, match="questions: must be a list of at least one text"):
+        virtual_test(ScriptedTarget(), FIXED, questions)  # type: ignore[arg-type]
 
 
 def test_the_warm_up_is_not_measured() -> None:
@@ -257,7 +353,7 @@ def test_two_generators_are_one() -> None:
     assert step.latency.mean == pytest.approx(305, rel=0.01)
     assert both.brackets == (Bracket(None, 20),)
     longer = virtual_test(Scripted(lambda place: 0.01), Plan(rates=[10], duration=5, trials=1, sla_ms=500))
-    with pytest.raises(DatasetError, match="must be as long in all files"):
+    with pytest.raises(DatasetError, match="must be of one duration, got 10 and 5"):
         merged([fast, longer])
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from rag_titan.loadtest.plan import Plan
     from rag_titan.loadtest.result import LoadResult
 
-TOO_SLOW, NOTHING, STOPPED = 1, 3, 130
+TOO_SLOW, NOTHING, STOPPED, TERMINATED = 1, 3, 130, 143
 QUESTION = "What is this about?"
 
 
@@ -37,29 +41,60 @@ def load(
 ) -> None:  # fmt: skip
     """Send requests at growing rates, and find the last one at which p99 keeps the SLA.
 
-    Requests come when they are due, answered or not (an open loop). Ctrl-C shows what was measured so far.
+    Requests come when they are due, answered or not (an open loop). Ctrl-C shows and writes what was measured so far.
 
     Exit codes: 0 fine, 1 --min-rate was not sustained, 2 bad input, 3 nothing was answered or the generator was late.
     """
     _check_files(output, markdown, plot, [*(merge or ()), *([questions] if questions else [])])
+    terminated = False
     if merge:
-        result = _merged(merge, target)
+        result = _merged(merge, target, min_rate)
     else:
         plan = _plan(
             rates, min_rate, sla_ms=sla_ms, duration=duration, warm_up=warm_up, arrivals=arrivals, seed=seed,
             trials=trials, resolution=resolution, all_rates=all_rates, timeout=timeout, max_in_flight=max_in_flight,
             max_lag_ms=max_lag_ms,
         )  # fmt: skip
-        result = _run(_target(target, request, header or (), method, allow_remote), _texts(questions), plan)
+        with _stopping() as asked, redirect_stdout(sys.stderr):  # what a function prints is no part of the result
+            result = _run(_target(target, request, header or (), method, allow_remote), _texts(questions), plan)
+        terminated = bool(asked)
     _show(result, as_json)
     _write(result, output, markdown, plot)
-    raise typer.Exit(_exit_code(result, min_rate))
+    raise typer.Exit(TERMINATED if terminated else _exit_code(result, min_rate))
+
+
+@contextmanager
+def _stopping() -> Iterator[list[int]]:
+    """SIGTERM ends the run as Ctrl-C does, so that what was measured so far is shown and written; the list then holds
+    the signal."""
+    asked: list[int] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):  # Ctrl-C is ignored, as in the background of a script
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # only there can a signal be handled
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _check_files(output: Path | None, markdown: Path | None, plot: Path | None, read: Sequence[Path]) -> None:
     check_places(output, plot, read)
     if markdown is not None:
         check_file("--markdown", markdown, read)
+    files = [("--output", output), ("--markdown", markdown), ("--plot", plot)]
+    given = [(name, file) for name, file in files if file is not None]
+    for place, (name, file) in enumerate(given):
+        if file.resolve() in {other.resolve() for _, other in given[:place]}:
+            raise SettingsError(f"{name}: must be a file of its own, got {file} twice. Choose another name.")
 
 
 def _plan(rates: str, min_rate: float | None, **options: Any) -> Plan:
@@ -105,11 +140,15 @@ def _run(target: Any, questions: Sequence[str], plan: Plan) -> LoadResult:
     return load_test(target, questions, plan, name=target.name, progress=told)
 
 
-def _merged(files: Sequence[Path], target: str | None) -> LoadResult:
-    from rag_titan.loadtest.result import merged, read_result
+def _merged(files: Sequence[Path], target: str | None, min_rate: float | None) -> LoadResult:
+    from rag_titan.loadtest.merging import merged, read_result
 
     if target is not None:
         raise SettingsError("--merge: must stand without a target, got one. Take one of them out.")
+    if len({file.resolve() for file in files}) < len(files):
+        raise SettingsError("--merge: must be other files each, got one twice: its load would count twice.")
+    if min_rate is not None:
+        _plan("", min_rate)
     return merged([read_result(file) for file in files])
 
 

@@ -1,4 +1,4 @@
-"""Latencies in bounded memory: HdrHistogram (Tene), within 0.1 % from 1 microsecond to one hour; two can be added."""
+"""Latencies in bounded memory: HdrHistogram (Tene), within 0.1 % from 1 microsecond to two days; two can be added."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from rag_titan.errors import DatasetError, MissingExtraError
 
 Floats = NDArray[np.float64]
 
-LONGEST_US = 3_600_000_000
+LONGEST_US = 172_800_000_000  # a request may take a day, and be due a day before it is sent
 _DIGITS = 3
+_MOST = 2**53
 _US = 1000.0  # microseconds in a millisecond
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
@@ -51,10 +52,11 @@ class Latencies:
         histogram = _empty()
         try:
             histogram.decode_and_add(summary["histogram"].encode("ascii"))
-            answered, mean = histogram.get_total_count(), summary["mean"]
-            return cls(histogram, 0.0 if mean is None else float(mean) * answered, int(summary["of"]))
-        except MissingExtraError:
-            raise
+            answered, mean, of = histogram.get_total_count(), summary["mean"], summary["of"]
+            total = 0.0 if mean is None else amount(mean) * answered
+            if not 0 <= answered <= count(of):
+                raise ValueError("fewer than were answered")
+            return cls(histogram, total, of)
         except Exception:  # whatever the decoder makes of a text that is no histogram
             rule = "must be what `rag-titan load --output` wrote, got something else. Run the load test anew."
             raise DatasetError(where, rule) from None
@@ -107,6 +109,20 @@ def needed(share: float, of: int) -> int:
     (99, 30)
     """
     return max(1, math.ceil(share * of - 1e-9))
+
+
+def amount(value: Any) -> float:
+    """A finite number from 0 up that a file holds. Raises ValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError("no amount")
+    return float(value)
+
+
+def count(value: Any) -> int:
+    """A whole number from 0 up that a file holds. Raises ValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST:
+        raise ValueError("no count")
+    return value
 
 
 def _empty() -> Any:

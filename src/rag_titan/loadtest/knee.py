@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +19,8 @@ class Knee:
 
     rate    the median of the trials; None where not even the lowest rate was sustained
     low     of the trials, the lowest and the highest
-    bound   "" for a knee that was found, "at least" where no rate breached, "below" where all did
+    bound   "" for a knee that was found, "at least" where the median trial had no rate that breached, "below" where
+            none kept the SLA in it
     trials  the brackets
 
     >>> found = knee_of([Bracket(9, 9.4), Bracket(8.6, 9.0), Bracket(9.2, 9.5)])
@@ -44,17 +46,27 @@ class Knee:
 
 
 def knee_of(trials: Sequence[Bracket]) -> Knee | None:
-    """The knee; None without a trial. A trial that sustained no rate counts as lower than all others."""
+    """The knee; None without a trial. A trial that sustained no rate counts as lower than all others.
+
+    >>> knee_of([Bracket(50, None), Bracket(47, 50), Bracket(50, None)]).bound
+    'at least'
+    """
     if not trials:
         return None
-    found = sorted((one.sustained for one in trials), key=lambda rate: -1.0 if rate is None else rate)
-    middle = statistics.median_low(range(len(found)))
-    bound = ""
-    if found[middle] is None:
-        bound = "below"
-    elif all(one.breached is None for one in trials):
-        bound = "at least"
-    return Knee(found[middle], found[0], found[-1], bound, tuple(trials))
+    found = sorted(trials, key=lambda one: (-1.0 if one.sustained is None else one.sustained, one.breached is None))
+    middle = found[statistics.median_low(range(len(found)))]
+    bound = "at least" if middle.breached is None else "below" if middle.sustained is None else ""
+    return Knee(middle.sustained, found[0].sustained, found[-1].sustained, bound, tuple(trials))
+
+
+def highest_kept(steps: Sequence[Step], plan: Plan) -> float | None:
+    """The highest rate below all that breached at which the SLA was kept, in whole steps that are valid; None without.
+
+    It stands for the knee where that was not found, since the run is invalid or was stopped.
+    """
+    whole = [step for step in steps if step.invalid(plan) is None and step.seconds >= plan.duration]
+    breached = min((step.rate for step in whole if step.sustained(plan) is False), default=math.inf)
+    return max((step.rate for step in whole if step.sustained(plan) and step.rate < breached), default=None)
 
 
 def saturates_first(steps: Sequence[Step], plan: Plan) -> dict[str, Any] | None:

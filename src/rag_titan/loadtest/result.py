@@ -1,19 +1,17 @@
-"""What a load test found, as JSON and back, and several of them as one."""
+"""What a load test found, and as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rag_titan import __version__
-from rag_titan.errors import DatasetError
 from rag_titan.evaluation.writing import PathLike, write
-from rag_titan.loadtest.histogram import Latencies
-from rag_titan.loadtest.knee import Knee, knee_of, saturates_first
+from rag_titan.loadtest.knee import Knee, highest_kept, knee_of, saturates_first
 from rag_titan.loadtest.plan import Plan
-from rag_titan.loadtest.ramp import Bracket, ramp
+from rag_titan.loadtest.ramp import Bracket
 from rag_titan.loadtest.step import Step
 
 SCHEMA = 1
@@ -47,6 +45,11 @@ class LoadResult:
         return None if self.invalid else knee_of(self.brackets)
 
     @property
+    def highest_kept(self) -> float | None:
+        """The highest rate that surely kept the SLA: a lower bound where there is no knee."""
+        return highest_kept(self.steps, self.plan)
+
+    @property
     def answered(self) -> int:
         """Requests that were answered."""
         return sum(step.latency.answered for step in self.steps)
@@ -62,6 +65,7 @@ class LoadResult:
             "invalid": self.invalid,
             "stopped": self.stopped,
             "max_sustainable_rate": self.knee.record() if self.knee else None,
+            "highest_kept": self.highest_kept,
             "saturates_first": saturates_first(self.steps, self.plan),
             "notes": list(self.notes),
             "steps": [step_record(step, self.plan) for step in self.steps],
@@ -94,44 +98,8 @@ def step_record(step: Step, plan: Plan) -> dict[str, Any]:
         "most_in_flight": step.most_in_flight,
         "generator": step.generator,
         "unfinished": step.unfinished,
+        "mean_ms_of_first_and_last_third": step.thirds,
     }
-
-
-def read_result(path: PathLike) -> LoadResult:
-    """What `save` wrote. Raises DatasetError for anything else."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            record = json.load(file)
-        plan = Plan(**{one.name: record["plan"][one.name] for one in fields(Plan)})
-        steps = tuple(_step(one, str(path)) for one in record["steps"])
-        knee = record["max_sustainable_rate"] or {"trials": []}
-        brackets = tuple(Bracket(one["sustained"], one["breached"]) for one in knee["trials"])
-        return LoadResult(
-            record["target"], plan, steps, brackets, record["stopped"], record["invalid"], tuple(record["notes"])
-        )
-    except DatasetError:
-        raise
-    except OSError as error:
-        rule = f"must be a file that can be read, got {error.strerror}. Check its name."
-        raise DatasetError(str(path), rule) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        rule = "must be what `rag-titan load --output` wrote, got something else. Run the load test anew."
-        raise DatasetError(str(path), rule) from None
-
-
-def _step(record: Mapping[str, Any], where: str) -> Step:
-    first = record["time_to_first_token_ms"]
-    return Step(
-        **{name: record[name] for name in ("rate", "trial", "seconds", "sent", "within", "completed")},
-        most_in_flight=record["most_in_flight"],
-        latency=Latencies.read(record["latency_ms"], where),
-        first=None if first is None else Latencies.read(first, where),
-        lag=Latencies.read(record["generator_lag_ms"], where),
-        errors=dict(record["errors"]),
-        parts={name: Latencies.read(one, where) for name, one in record["parts_ms"].items()},
-        generator=record["generator"],
-        unfinished=record["unfinished"],
-    )
 
 
 def few_note(steps: Sequence[Step]) -> list[str]:
@@ -143,42 +111,15 @@ def few_note(steps: Sequence[Step]) -> list[str]:
     return [f"At {rates} requests a second fewer than {FEW} were sent: their p99 is the slowest one."]
 
 
-def merged(results: Sequence[LoadResult]) -> LoadResult:
-    """Load tests of one target that ran at the same time, from several processes or machines, as one.
-
-    The n-th valid step of each belongs together: their rates add up, and their latencies go into one histogram. Use it
-    with runs of the given rates alone (`trials=1`, `resolution=1`, `all_rates=True`): each generator would look for a
-    knee of its own otherwise.
-
-    Raises DatasetError where the runs did not go through the same number of steps, of the same length.
-    """
-    first, *others = results
-    steps = _valid(first)
-    for other in others:
-        if other.plan.sla_ms != first.plan.sla_ms:
-            rule = (
-                f"must be of one SLA, got {first.plan.sla_ms:g} and {other.plan.sla_ms:g} ms. Merge runs of one plan."
-            )
-            raise DatasetError("load tests", rule)
-        more = _valid(other)
-        if len(more) != len(steps):
-            rule = f"must be of as many steps in all files, got {len(steps)} and {len(more)}. Merge runs of one plan."
-            raise DatasetError("load tests", rule)
-        steps = [one.plus(two) for one, two in zip(steps, more, strict=True)]
-    plan = first.plan
-    if steps:
-        plan = replace(plan, rates=[step.rate for step in steps], max_in_flight=None, trials=1)
-    held = {step.rate: bool(step.sustained(plan)) for step in steps}
-    return LoadResult(
-        first.target,
-        plan,
-        tuple(steps),
-        (ramp(sorted(held), held.__getitem__),) if held else (),
-        any(result.stopped for result in results),
-        next((result.invalid for result in results if result.invalid), None),
-        tuple(few_note(steps)),
-    )
-
-
-def _valid(result: LoadResult) -> list[Step]:
-    return [step for step in result.steps if step.invalid(result.plan) is None]
+def growing_note(steps: Sequence[Step], plan: Plan) -> list[str]:
+    """A sentence on the highest rate that was kept although the queue grew, if there is one."""
+    growing = [step for step in steps if step.invalid(plan) is None and step.sustained(plan) and step.grows(plan)]
+    if not growing:
+        return []
+    step = max(growing, key=lambda one: one.rate)
+    first, last = step.thirds or (0.0, 0.0)
+    means = f"on average {first:.4g} ms in the first third of the time, {last:.4g} ms in the last"
+    return [
+        f"At {step.rate:g} requests a second the answers took longer and longer ({means}): this rate may not be kept "
+        "for good. Raise the duration."
+    ]

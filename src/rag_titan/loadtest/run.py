@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from rag_titan.errors import SettingsError
 from rag_titan.loadtest.driver import TIMED_OUT, Drive, asked
 from rag_titan.loadtest.plan import Plan
 from rag_titan.loadtest.ramp import Bracket, ramp, refined
-from rag_titan.loadtest.result import LoadResult, few_note
+from rag_titan.loadtest.result import LoadResult, few_note, growing_note
 from rag_titan.loadtest.schedule import arrivals
 from rag_titan.loadtest.step import Step, step_of
 from rag_titan.loadtest.target import Target
@@ -48,23 +49,23 @@ def load_test(
     Ctrl-C ends it with what was measured so far (`stopped`). A step in which the generator itself was late is run
     again once; if it is late again, the whole is invalid and has no knee.
 
+    Where a loop already runs, as in a notebook, all of it runs in a thread, and this waits for it. Where the first
+    rates got no answer at all, it ends behind them.
+
     Raises SettingsError without questions.
     """
     import asyncio
 
-    if isinstance(questions, str) or not questions:
-        raise SettingsError("questions: must be a list of at least one text, got none. Give some.")
+    if isinstance(questions, str) or not all(isinstance(text, str) for text in questions) or not len(questions):
+        raise SettingsError("questions: must be a list of at least one text, got something else. Give some.")
     test = _Test(target, questions, plan or Plan(), progress or (lambda text: None))
-    with asyncio.Runner(loop_factory=loop_factory) as runner:
-        try:
-            runner.run(target.aopen())
-            test.search(runner.run)
-        except KeyboardInterrupt:
-            test.stopped = True
-        except _InvalidError as error:
-            test.invalid = str(error)
-        finally:
-            runner.run(target.aclose())
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        test.run(loop_factory)
+    else:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(test.run, loop_factory).result()
     return LoadResult(
         name, test.plan, tuple(test.steps), tuple(test.brackets), test.stopped, test.invalid, tuple(test.notes())
     )
@@ -85,6 +86,21 @@ class _Test:
         self._repeated = 0
         self._unrecovered: list[float] = []
 
+    def run(self, loop_factory: Callable[[], asyncio.AbstractEventLoop] | None) -> None:
+        """All of it, in a loop of its own."""
+        import asyncio
+
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            try:
+                runner.run(self._target.aopen())
+                self.search(runner.run)
+            except KeyboardInterrupt:
+                self.stopped = True
+            except _InvalidError as error:
+                self.invalid = str(error)
+            finally:
+                runner.run(self._target.aclose())
+
     def search(self, run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
         """Every trial; each begins at the rate that the one before sustained."""
         rates, start = self.plan.rates, 0
@@ -95,6 +111,8 @@ class _Test:
 
             found = ramp(rates, sustained, start)
             self.brackets.append(refined(found, sustained, self.plan.resolution))
+            if not any(step.latency.answered for step in self.steps):
+                return
             start = rates.index(found.sustained) if found.sustained is not None else 0
             if trial == 1 and self.plan.all_rates and found.breached is not None:
                 for rate in rates[rates.index(found.breached) + 1 :]:
@@ -110,7 +128,7 @@ class _Test:
                 break
             self._repeated += 1
             if attempt == TRIES:
-                raise _InvalidError(f"At {rate:g} requests a second {reason}. Use a machine that is less busy.")
+                raise _InvalidError(f"At {rate:g} requests a second {reason}.")
         if step.errors.get(TIMED_OUT):
             run(self._recover(rate))
         kept = step.sustained(self.plan)
@@ -149,11 +167,12 @@ class _Test:
 
     def notes(self) -> list[str]:
         """What is odd about the run."""
-        notes = few_note(self.steps)
+        notes = few_note(self.steps) + growing_note(self.steps, self.plan)
         distinct = len(set(self._questions))
         most = max((step.sent for step in self.steps), default=0)
         if most > distinct:
-            notes.append(f"{most:,} requests of a step took {distinct:,} different questions: a cache may have helped.")
+            word = "question" if distinct == 1 else "different questions"
+            notes.append(f"{most:,} requests of a step asked {distinct:,} {word}: a cache may have helped.")
         if self._repeated and self.invalid is None:
             notes.append(f"The generator was late in {self._repeated} of the steps; they were run again.")
         if self._unrecovered:

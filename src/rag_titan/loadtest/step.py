@@ -13,8 +13,9 @@ from rag_titan.errors import DatasetError
 from rag_titan.loadtest.driver import UNFINISHED, Drive
 from rag_titan.loadtest.histogram import Floats, Latencies, needed
 from rag_titan.loadtest.plan import Plan
+from rag_titan.loadtest.target import MOST_PARTS, NO_ROOM, Outcome
 
-OUTSIDE = "outside the parts"
+OUTSIDE, OTHERS = "outside the parts", "other parts"
 _MOST_KINDS = 50
 
 
@@ -25,16 +26,20 @@ class Step:
     rate       requests a second, as planned
     trial      of which trial, from 1; 0 for one that came before them
     seconds    that were measured
-    sent       requests that were due in them, without those that were unfinished when the run was stopped
+    sent       requests that were due in them, without those of which nobody knows what became of them (`unfinished`)
     within     of these, how many were answered within the SLA
     completed  answers that came in these seconds, to whatever request, however late
     latency    from the intended start to the end of the answer, in ms
     first      the same to the first token, of streams; None where nothing was streamed
     lag        from the intended start to the sending: how late the generator was
     errors     {kind: requests}
-    parts      {part: its times, as the target reports them}, and what of the latency is in none of them
+    parts      {part: its times, as the target reports them}, and what of the latency is in none of them; the twenty
+               that most answers name, and the others together
     generator  requests that failed for want of something on the generator's side
-    unfinished requests that were open when the run was stopped
+    unfinished requests that were open when the run was stopped, and might still have kept the SLA; those that could
+               not any more are sent, and failed
+    thirds     mean latency in ms of what was due in the first and in the last third of the seconds; None where one of
+               them has no answer
     """
 
     rate: float
@@ -51,6 +56,18 @@ class Step:
     parts: Mapping[str, Latencies]
     generator: int
     unfinished: int
+    thirds: tuple[float, float] | None = None
+
+    def grows(self, plan: Plan) -> bool:
+        """True where the answers took longer and longer: twice as long in the end, and by a quarter of the SLA or more.
+
+        The queue of a target that gets a little more than it can serve takes its time to reach the SLA: such a rate is
+        kept for a while, not for good.
+        """
+        if self.thirds is None:
+            return False
+        first, last = self.thirds
+        return last > 2 * first and last - first > plan.sla_ms / 4
 
     @property
     def offered_qps(self) -> float | None:
@@ -75,10 +92,11 @@ class Step:
         """Why the step says nothing about the target; None where it is valid."""
         lag = self.lag.quantile(plan.share)
         if self.generator:
-            return f"the generator ran out of files, ports or memory for {self.generator:,} requests"
+            return f"{NO_ROOM} for {self.generator:,} requests. Raise `ulimit -n` and `ulimit -u`, or lower the rates"
         if lag is not None and lag > plan.most_lag_ms:
-            late = f"{plan.share:.4g} of its requests by up to {lag:.3g} ms"
-            return f"the generator itself sent {late} late, with {plan.most_lag_ms:g} ms allowed"
+            late = f"{(1 - plan.share) * 100:.4g} % of the requests left {lag:.3g} ms or more after they were due"
+            allowed = f"{plan.most_lag_ms:g} ms are allowed. Use a machine that is less busy, or raise --max-lag-ms"
+            return f"the generator itself was late: {late}, {allowed}"
         return None
 
     def plus(self, other: Step) -> Step:
@@ -104,6 +122,7 @@ class Step:
             parts=_joined(self.parts, other.parts),
             generator=self.generator + other.generator,
             unfinished=self.unfinished + other.unfinished,
+            thirds=None,
         )
 
 
@@ -118,12 +137,13 @@ def step_of(drive: Drive, plan: Plan, rate: float, trial: int) -> Step:
     due = (drive.times >= plan.warm_up) & (drive.times < plan.warm_up + seconds)
     over = np.array([outcome is not None for outcome in drive.outcomes], dtype=bool)
     answered = np.array([outcome is not None and outcome.error is None for outcome in drive.outcomes], dtype=bool)
-    kept, good = due & over, due & answered
+    overdue = ~over & (drive.elapsed - drive.times > plan.sla_ms / 1000.0)
+    kept, good = due & (over | overdue), due & answered
     sent = int(kept.sum())
     latency = (drive.ended - drive.times) * 1000.0
     window = (drive.ended >= plan.warm_up) & (drive.ended < plan.warm_up + seconds) & answered
     streamed = good & ~np.isnan(drive.first)
-    failed = [drive.outcomes[place] for place in np.flatnonzero(kept & ~answered).tolist()]
+    failed = [drive.outcomes[place] or Outcome(UNFINISHED) for place in np.flatnonzero(kept & ~answered).tolist()]
     return Step(
         rate=rate,
         trial=trial,
@@ -134,12 +154,18 @@ def step_of(drive: Drive, plan: Plan, rate: float, trial: int) -> Step:
         most_in_flight=drive.most_in_flight,
         latency=Latencies.measured(latency[good], sent),
         first=_firsts(drive, streamed, int((good & ~streamed).sum()), sent),
-        lag=Latencies.measured((drive.begun - drive.times)[due & ~np.isnan(drive.begun)] * 1000.0),
-        errors=_kinds([one.error or UNFINISHED for one in failed if one is not None]),
+        lag=Latencies.measured(np.maximum(drive.begun - drive.times, 0.0)[due & ~np.isnan(drive.begun)] * 1000.0),
+        errors=_kinds([one.error or UNFINISHED for one in failed]),
         parts=_parts(drive, good, latency),
-        generator=sum(one is not None and one.generator for one in failed),
-        unfinished=int((due & ~over).sum()),
+        generator=sum(one.generator for one in failed),
+        unfinished=int((due & ~over & ~overdue).sum()),
+        thirds=_thirds(latency[good], drive.times[good] - plan.warm_up, seconds),
     )
+
+
+def _thirds(latency: Floats, since: Floats, seconds: float) -> tuple[float, float] | None:
+    first, last = latency[since < seconds / 3], latency[since >= 2 * seconds / 3]
+    return (float(first.mean()), float(last.mean())) if first.size and last.size else None
 
 
 def _firsts(drive: Drive, streamed: Any, whole: int, sent: int) -> Latencies | None:
@@ -157,16 +183,16 @@ def _kinds(errors: list[str]) -> dict[str, int]:
 
 
 def _parts(drive: Drive, good: Any, latency: Floats) -> dict[str, Latencies]:
-    places = np.flatnonzero(good).tolist()
+    """The times of each part; a target that names other parts with every answer gets no histogram for each."""
+    outcomes = [(place, drive.outcomes[place]) for place in np.flatnonzero(good).tolist()]
+    reported = [(place, one.parts) for place, one in outcomes if one is not None and one.parts]
+    often = Counter(name for _, parts in reported for name in parts)
+    kept = {name for name, _ in sorted(often.items(), key=lambda item: (-item[1], item[0]))[:MOST_PARTS]}
     found: dict[str, list[float]] = {}
-    outside: list[float] = []
-    for place in places:
-        outcome = drive.outcomes[place]
-        if outcome is None or not outcome.parts:
-            continue
-        for name, value in outcome.parts.items():
+    for place, parts in reported:
+        rest = [value for name, value in parts.items() if name not in kept]
+        named = {name: value for name, value in parts.items() if name in kept}
+        outside = max(0.0, float(latency[place]) - sum(parts.values()))
+        for name, value in {**named, **({OTHERS: sum(rest)} if rest else {}), OUTSIDE: outside}.items():
             found.setdefault(name, []).append(value)
-        outside.append(max(0.0, float(latency[place]) - sum(outcome.parts.values())))
-    if outside:
-        found[OUTSIDE] = outside
     return {name: Latencies.measured(np.array(values)) for name, values in found.items()}

@@ -49,8 +49,12 @@ def verdict(result: LoadResult) -> list[str]:
         lines.append("Stopped: these are the figures so far.")
     if result.invalid:
         lines.append(f"INVALID: {result.invalid}")
+    elif not result.answered and not result.stopped:
+        lines.append("Nothing was answered. Is the app running there, and is what is sent what it expects?")
     elif result.knee is not None:
         lines.append(f"Max sustainable rate: {_knee(result)}")
+    if result.knee is None and result.highest_kept is not None:
+        lines.append(f"The SLA was kept up to {_number(result.highest_kept)} requests a second, the generator in time.")
     found = saturates_first(result.steps, result.plan)
     if found and not result.invalid:
         lines.append(f"Saturates first: {found['reason']}")
