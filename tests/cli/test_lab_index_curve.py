@@ -36,6 +36,34 @@ def test_given_vectors_are_searched(run: Run) -> None:
     assert json.loads(done.out)["generated"] is False
 
 
+def test_a_module_in_the_current_folder_is_found_and_its_growth_is_said(run: Run) -> None:
+    scan = "from rag_titan.lab import exact_search"
+    scan += (
+        "\ndef build(vectors, metric):\n    return lambda queries, k: exact_search(queries, vectors, k, metric)[0]\n"
+    )
+    Path("an_index_here.py").write_text(scan)
+    done = run("lab", "index-curve", "--index", "an_index_here:build", *SMALL)
+    assert (done.code, done.err) == (0, "")
+    assert done.lines[0].startswith(
+        "an_index_here:build, cosine, top 10 of vectors of 8 (made in clusters), 5 queries, "
+    )
+    assert "note: no verdict on growth: the largest size must be 10 times the smallest" in done.lines
+
+
+def test_sizes_follow_the_vectors_and_a_query_is_one(run: Run) -> None:
+    np.save("v.npy", np.random.default_rng(0).normal(size=(41, 4)))
+    done = run("lab", "index-curve", "--index", "exact", "--vectors", "v.npy", "--asked", "1", "--rounds", "1")
+    assert [line.split()[0] for line in done.lines[2:4]] == ["4", "40"]
+    assert ", 1 query, best of 1 round in" in done.lines[0]
+
+
+def test_nothing_that_can_be_found_leaves_the_recall_blank(run: Run) -> None:
+    np.save("v.npy", np.zeros((40, 4)))
+    done = run("lab", "index-curve", "--index", "exact", "--vectors", "v.npy", "--asked", "5", "--rounds", "1")
+    assert done.code == 0
+    assert "note: 5 of 5 queries have no neighbour, being zeros or asked of zeros: not in the recall" in done.lines
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -44,6 +72,12 @@ def test_given_vectors_are_searched(run: Run) -> None:
         (("--index", "exact", "--build", "M"), "--build"),
         (("--index", "exact", "--values", "3"), "no parameter"),
         (("--index", "exact", "--vectors", "absent.npy"), "absent.npy"),
+        (("--index", "exact", "--sizes", ""), "sizes: must name one corpus size"),
+        (("--index", "exact", "--sizes", "0"), "sizes: must be whole numbers from 1"),
+        (("--index", "exact", "--sizes", "2000000000"), "GiB are free"),
+        (("--index", "exact", "--build", "M=3"), "build: must be left out"),
+        (("--index", "exact", "--min-recall", "nan"), "least_recall"),
+        (("--index", "tests.lab.own_index:failing", "--sizes", "20"), "KeyError"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(run: Run, arguments: tuple[str, ...], said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +77,9 @@ def test_the_gap_is_drawn(run: Run, stored: Path) -> None:
     pytest.importorskip("vl_convert")
     assert run("lab", "vectors", "--vectors", stored, "--plot", "gap.svg").code == 0
     assert "Similarity gap" in Path("gap.svg").read_text()
+
+
+def test_how_many_vectors_are_of_each_model_is_called_a_lower_bound(run: Run, tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", np.vstack([Space(0).vectors(1400), Space(100).vectors(600)]))
+    line = next(line for line in run("lab", "vectors", "--vectors", "v.npy").lines if line.startswith("  models"))
+    assert re.fullmatch(r"  models +at least 1,\d+ and \d+ of 2,000 looked at", line)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.lab import own_index
 from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
 from rag_titan.lab import IndexCurve, growth, index_curves, query_times
 from rag_titan.lab import faiss as faiss_kinds
+from rag_titan.lab import usearch as usearch_kinds
 from rag_titan.lab.corpus import Corpus
 from rag_titan.lab.generated import clustered
 from rag_titan.lab.growth import BRUTE_FORCE, NEAR_FLAT, UNDECIDED
@@ -312,6 +315,32 @@ def test_a_missing_library_is_said_before_the_work(monkeypatch: pytest.MonkeyPat
 def test_ctrl_c_in_a_build_is_no_error_of_the_index() -> None:
     with pytest.raises(KeyboardInterrupt):
         index_curve(f"{OWN}:interrupted", **{**SMALL, "sizes": (50,)})
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows holds no signals back")
+def test_a_signal_waits_for_the_end_of_what_usearch_adds() -> None:
+    done = []
+
+    def add() -> None:
+        with usearch_kinds._undisturbed():
+            signal.raise_signal(signal.SIGINT)
+            done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        add()
+    assert done == [1]
+
+
+def test_a_search_that_usearch_ends_for_a_signal_is_ended_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def search(*_: object, **__: object) -> None:
+        raise RuntimeError("Operation has been terminated")
+
+    index = SimpleNamespace(add=lambda *_, **__: None, search=search)
+    monkeypatch.setattr(usearch_kinds, "_library", lambda: SimpleNamespace(Index=lambda **_: index))
+    kind = usearch_kinds.KINDS["usearch-hnsw"]
+    found = kind.build(np.ones((2, 2), dtype=np.float32), "cosine", kind.built_with({}), lambda held: None)
+    with pytest.raises(KeyboardInterrupt):
+        found(np.ones((1, 2), dtype=np.float32), 1)
 
 
 def test_progress_names_the_step_the_vectors_and_what_is_left() -> None:

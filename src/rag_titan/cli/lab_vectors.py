@@ -131,4 +131,5 @@ def _measured(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _models(models: Mapping[str, Any]) -> str:
     if not models["decided"]:
         return "cannot be told: too few vectors, or vectors without structure"
-    return "one" if len(models["families"]) == 1 else " and ".join(f"{size:,}" for size in models["families"])
+    sizes = [f"{size:,}" for size in models["families"]]
+    return "one" if len(sizes) == 1 else f"at least {' and '.join(sizes)} of {models['n']:,} looked at"

@@ -66,14 +66,14 @@ class IndexKind:
         return (2 if self.copies else 1) * FLOAT * dimensions + self.links(options)
 
 
-def pieces(n: int, added: Added) -> Iterator[slice]:
+def pieces(n: int, added: Added, piece: int = PIECE) -> Iterator[slice]:
     """The rows from 0 to n, a piece at a time, each told to `added` when it is done.
 
     >>> told = []
     >>> list(pieces(10_000, told.append)), told
     ([slice(0, 8192, None), slice(8192, 10000, None)], [8192, 10000])
     """
-    for start in range(0, n, PIECE):
-        end = min(start + PIECE, n)
+    for start in range(0, n, piece):
+        end = min(start + piece, n)
         yield slice(start, end)
         added(end)

@@ -45,7 +45,7 @@ def working(name: str, must: str) -> Iterator[None]:
     except (RagTitanError, MemoryError):
         raise
     except Exception as error:
-        if isinstance(error.__context__, KeyboardInterrupt | SystemExit):  # usearch wraps it in an error of its own
+        if isinstance(error.__context__, KeyboardInterrupt | SystemExit):  # somebody made an error of a signal
             raise error.__context__ from None
         raise SettingsError(f"{name}: must {must}, got {_said(error)}. Try it alone in Python.") from error
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import numpy as np
 from rag_titan.errors import MissingExtraError
 from rag_titan.lab.index_kind import Added, IndexKind, Search, Singles, pieces
 
+_PIECE = 1024  # vectors that are added while signals wait
+_TERMINATED = "Operation has been terminated"  # what usearch says when a signal comes
 _METRICS = {"cosine": "cos", "dot": "ip", "l2": "l2sq"}
 
 
@@ -26,15 +30,35 @@ def _hnsw(vectors: Singles, metric: str, options: Mapping[str, int], added: Adde
         ndim=vectors.shape[1], metric=_METRICS[metric], dtype="f32",
         connectivity=options["connectivity"], expansion_add=options["expansion_add"],
     )  # fmt: skip
-    for rows in pieces(len(vectors), added):
+    for rows in pieces(len(vectors), added, _PIECE):
         part = np.ascontiguousarray(vectors[rows], dtype=np.float32)
-        index.add(np.arange(rows.start, rows.stop), part, threads=options["threads"])
+        with _undisturbed():
+            index.add(np.arange(rows.start, rows.stop), part, threads=options["threads"])
 
     def search(queries: Singles, k: int, expansion: int = 64) -> Any:
         index.expansion_search = expansion
-        return _rows(index.search(np.ascontiguousarray(queries, dtype=np.float32), k, threads=1), k)
+        try:
+            found = index.search(np.ascontiguousarray(queries, dtype=np.float32), k, threads=1)
+        except RuntimeError as error:
+            if _TERMINATED in str(error):
+                raise KeyboardInterrupt from None
+            raise
+        return _rows(found, k)
 
     return search
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals wait for the end: usearch would make an error of its own of what their handlers raise."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _rows(found: Any, k: int) -> Any:
