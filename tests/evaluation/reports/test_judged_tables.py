@@ -11,6 +11,7 @@ import pytest
 
 from rag_titan.evaluation import RAGEvaluator, ReportManager, ScoreAggregator
 from rag_titan.evaluation.catalogue import ROWS
+from rag_titan.evaluation.diagnosis.judged import SIGNS
 from rag_titan.evaluation.reports import judged_tables
 from rag_titan.evaluation.reports.html import html
 from rag_titan.evaluation.reports.markdown import markdown
@@ -57,7 +58,6 @@ def section(text: str) -> list[str]:
 def test_markdown(report: Record) -> None:
     lines = section(markdown(report))
     assert lines[1].startswith(f"Judged by {JUDGE} (4 questions). Without a verdict: Answer Relevance on 1 question.")
-    assert lines[1].endswith("The limit of Answer Relevance is one for WordLlama's vectors; of others it says nothing.")
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
     assert ["Hallucination despite good context", "1", "prompt or model", "q2"] in rows
     assert ["Evidence never retrieved", "1", "chunking, embedding, K", "q3"] in rows
@@ -116,6 +116,20 @@ def test_what_was_not_asked_for_is_named() -> None:
     text = "\n".join(section(markdown(alone)))
     assert "ask the judge for Context Recall, Context Precision and Answer Relevance, too" in text
     assert "WordLlama" not in text
+
+
+def test_a_score_without_a_limit_is_said_to_have_none() -> None:
+    """Answer relevance by the vectors of another embedder is measured, and in no diagnosis."""
+    signs = {sign: {"low": 0, "measured": 0 if sign == "answer_relevance" else 3} for sign in SIGNS}
+    diagnosis = {"rows": {"undetermined": 3}, "signs": signs, "limits": dict.fromkeys(SIGNS, 0.5)}
+    other = {"judge": {"summary": dict.fromkeys(SIGNS, 0.75), "diagnosis": diagnosis}}
+    assert judged_tables.judged_line(other, ROWS) == (
+        "By the judge, of 3 questions: cannot be said 3 (no limit for Answer Relevance)"
+    )
+    assert judged_tables.caveat_text(other, ROWS).startswith("Answer Relevance has no limit here: its scale is that of")
+    assert [row["fix"] for row in judged_tables.diagnosis_rows(other, ROWS)] == ["set a threshold for Answer Relevance"]
+    assert "Answer Relevance 0.750" in str(judged_tables.scores_line(other, ROWS))
+    assert "Answer Relevance has no limit" in html(other)
 
 
 def test_metrics_that_lack_verdicts_on_as_many_questions_stand_together() -> None:

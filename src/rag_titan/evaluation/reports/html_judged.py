@@ -24,7 +24,7 @@ def judged(sections: Sections) -> View | None:
         return None
     most = max(row["n"] for row in found)
     said = (judged_tables.who_text(report), judged_tables.unjudged_text(report, rows))
-    caveat = judged_tables.caveat_text(report)
+    caveat = judged_tables.caveat_text(report, rows)
     funnel = mapping(judged_tables.diagnosis_of(report).get("funnel"))
     differ, agree = funnel.get("differ") or 0, funnel.get("agree") or 0
     listed = judged_tables.differing(report, rows)[: judged_tables.DIFFERING_SHOWN]

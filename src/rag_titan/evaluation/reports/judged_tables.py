@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rag_titan.evaluation.catalogue import Rows, by_place
@@ -19,7 +19,6 @@ DIFFERING_SHOWN = 20
 _NAMED = 5
 _METRICS_NAMED = 3
 _SCORES_SHOWN = 5
-_SCALE = "answer_relevance"
 WORDS: Mapping[str, tuple[str, str]] = {  # what is wrong, and where to mend it
     "healthy": ("Healthy", NOTHING),
     "evidence_not_retrieved": ("Evidence never retrieved", "chunking, embedding, K"),
@@ -33,7 +32,7 @@ STANDS_ON = (
     "This stands on the verdicts of the judge; where the evidence was lost stands on gold labels and logs. Neither "
     "overrules the other."
 )
-OF_AN_EMBEDDER = "The limit of Answer Relevance is one for WordLlama's vectors; of others it says nothing"
+OFF_SCALE = "has no limit here: its scale is that of what made the vectors, and the usual limit is one for WordLlama"
 
 
 def diagnosis_of(report: Report) -> Mapping[str, Any]:
@@ -92,10 +91,10 @@ def sign_rows(report: Report, rows: Rows) -> list[dict[str, str]]:
     return shown_rows
 
 
-def caveat_text(report: Report) -> str:
-    """What to know of the limits, where one of them depends on more than the scores."""
-    measured = mapping(mapping(diagnosis_of(report).get("signs")).get(_SCALE)).get("measured")
-    return OF_AN_EMBEDDER if measured else ""
+def caveat_text(report: Report, rows: Rows) -> str:
+    """What is measured and in no diagnosis, as nobody knows below which value it is low."""
+    named = _without_limit(report, rows)
+    return f"{_and(named)} {OFF_SCALE}" if named else ""
 
 
 def judged_lines(report: Report, rows: Rows) -> list[str]:
@@ -128,14 +127,21 @@ def scores_line(report: Report, rows: Rows) -> str | None:
     return f"Judge: {', '.join(parts)}"
 
 
-def unmeasured_signs(report: Report, rows: Rows) -> list[str]:
-    """The titles of the scores that the diagnosis needs, and that no question has."""
+def _missing(report: Report, rows: Rows) -> Iterator[tuple[str, bool]]:
+    """(title, is it measured) of the scores that the diagnosis needs, and that it has of no question."""
     signs, places = mapping(diagnosis_of(report).get("signs")), by_place(rows)
-    return [
-        places[Stage.JUDGE, sign].title
-        for sign in SIGNS
-        if (Stage.JUDGE, sign) in places and sign in signs and not mapping(signs[sign]).get("measured")
-    ]
+    summary = mapping(mapping(report.get(Stage.JUDGE)).get("summary"))
+    for sign in SIGNS:
+        if (Stage.JUDGE, sign) in places and sign in signs and not mapping(signs[sign]).get("measured"):
+            yield places[Stage.JUDGE, sign].title, summary.get(sign) is not None
+
+
+def _unmeasured(report: Report, rows: Rows) -> list[str]:
+    return [title for title, measured in _missing(report, rows) if not measured]
+
+
+def _without_limit(report: Report, rows: Rows) -> list[str]:
+    return [title for title, measured in _missing(report, rows) if measured]
 
 
 def judged_line(report: Report, rows: Rows) -> str | None:
@@ -153,8 +159,10 @@ def judged_line(report: Report, rows: Rows) -> str | None:
         return None
     faults = [name for name in NAMES if name not in (HEALTHY, UNDETERMINED) and counts.get(name)]
     faults.sort(key=lambda name: -counts[name])
-    unsaid, missing = counts.get(UNDETERMINED), unmeasured_signs(report, rows)
-    without = f" (not measured: {_and(missing)})" if unsaid and missing else ""
+    unsaid, missing, unlimited = counts.get(UNDETERMINED), _unmeasured(report, rows), _without_limit(report, rows)
+    reasons = [f"not measured: {_and(missing)}"] if missing else []
+    reasons += [f"no limit for {_and(unlimited)}"] if unlimited else []
+    without = f" ({'; '.join(reasons)})" if reasons else ""
     named = faults or ([HEALTHY] if counts.get(HEALTHY) else [])
     parts = [f"{_small(WORDS[name][0])} {counts[name]:,}" for name in named]
     parts += [f"{_small(WORDS[UNDETERMINED][0])} {unsaid:,}{without}"] if unsaid else []
@@ -171,8 +179,10 @@ def diagnosis_rows(report: Report, rows: Rows) -> list[dict[str, Any]]:
     """[{"name", "title", "fix", "n", "ids"}] of the rows with a question, in the order of the table."""
     found = diagnosis_of(report)
     counts, examples = mapping(found.get("rows")), mapping(found.get("examples"))
-    missing = unmeasured_signs(report, rows)
-    fixes = {UNDETERMINED: f"ask the judge for {_and(missing)}, too"} if missing else {}
+    missing, unlimited = _unmeasured(report, rows), _without_limit(report, rows)
+    told = [f"ask the judge for {_and(missing)}, too"] if missing else []
+    told += [f"set a threshold for {_and(unlimited)}"] if unlimited else []
+    fixes = {UNDETERMINED: "; ".join(told)} if told else {}
     return [
         {"name": name, "title": WORDS[name][0], "fix": fixes.get(name, WORDS[name][1]), "n": counts[name],
          "ids": _named(examples.get(name) or [], counts[name])}
@@ -241,7 +251,7 @@ def tables(report: Report, rows: Rows) -> list[str]:
     if not found:
         return []
     lines = ["## What the judge finds", ""]
-    said = [who_text(report), unjudged_text(report, rows), caveat_text(report)]
+    said = [who_text(report), unjudged_text(report, rows), caveat_text(report, rows)]
     lines += [line(". ".join(filter(None, said)) + "."), ""]
     if signs:
         cells = [[row["title"], row["value"], row["limit"], row["low"]] for row in signs]
