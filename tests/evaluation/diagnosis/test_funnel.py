@@ -160,6 +160,15 @@ def test_the_depth_of_further_cutoffs_does_not_matter() -> None:
     assert steps[0] == steps[1] == [STEPS.index("retrieval")]  # type: ignore[arg-type]
 
 
+def test_nor_does_a_reranker_behind_another_query() -> None:
+    """Where a reranker follows, all of its candidates count; elsewhere the first K, however deep one looks beside."""
+    gold = {"expected_chunk_ids": ["c9"], "retrieved_ids": ["c1", "c2", "c9"]}
+    world = World(HANDBOOK, CHUNKS, [{"id": "q", **gold}, {"id": "r", **gold, "reranked_ids": ["c9"]}])
+    for also in ((), (3,)):
+        steps = Funnel(table_of(world, 2, also_at=also)).lost_step.tolist()
+        assert steps == [STEPS.index("retrieval"), -1]  # type: ignore[arg-type]
+
+
 def test_no_queries() -> None:
     funnel = verdicts_of([]).funnel
     assert (funnel.kept.shape, len(funnel.lost_step), len(funnel.arrived)) == ((0, len(STEPS)), 0, 0)
