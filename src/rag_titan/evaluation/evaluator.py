@@ -51,7 +51,7 @@ class RAGEvaluator:
     k            the cut-off of every @K metric
     also_at      further cut-offs; their summaries stand in report["retrieval"]["at"]
     scorer       ScoreAggregator with your weights, targets, gates and stages
-    thresholds   for the root-cause hints: {"key" or "stage.key": limit}; None removes one
+    thresholds   for the root-cause hints and the judge's diagnosis: {"key" or "stage.key": limit}; None removes one
     conventions  a preset ("seed", "trec_eval", "squad"), a mapping of changes, or a Conventions
     metrics      rows of your own; their values appear beside the others
     stages       only these stages are computed; default: all
@@ -168,7 +168,7 @@ class RAGEvaluator:
     def _options(self) -> dict[str, Any]:
         """How another process makes the same evaluator."""
         names = ("k", "also_at", "conventions", "stages", "by", "explorer", "redact")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"thresholds": self.analyzer.given}
 
     @property
     def _plain(self) -> bool:
@@ -212,10 +212,9 @@ class _Run:
             self.writer.discard()
 
     def _plan(self) -> Plan:
-        evaluator, options, chunks = self.evaluator, self.dataset.options, self.dataset.chunks
-        dataset, tokenizer = self.dataset, evaluator.conventions.tokenizer
-        many = dataset.documents if dataset.document_text is None else None
-        documents = Documents.of(many, dataset.document_text, tokenizer)
+        evaluator, dataset = self.evaluator, self.dataset
+        options, chunks, text = dataset.options, dataset.chunks, dataset.document_text
+        documents = Documents.of(dataset.documents if text is None else None, text, evaluator.conventions.tokenizer)
         return Plan(
             settings=Settings(evaluator.k, evaluator.also_at, evaluator.conventions, options.max_context_tokens),
             rows={stage: tuple(row for row in evaluator.rows if row.stage == stage) for stage in evaluator.stages},
@@ -225,6 +224,7 @@ class _Run:
             keep_rows=self.keep_rows or self.to_file,
             vector_queries=frozenset(() if self.vectors is None else self.vectors.query_ids),
             by=evaluator.by,
+            judged_limits=evaluator.analyzer.of_judge,
             explorer=evaluator.explorer,
             redaction=Redaction.from_environment() if evaluator.redact else None,
         )

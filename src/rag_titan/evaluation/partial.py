@@ -33,7 +33,7 @@ from rag_titan.evaluation.diagnosis.judged import SIGNS, JudgedFaults, JudgedTal
 from rag_titan.evaluation.diagnosis.reasons import reasons
 from rag_titan.evaluation.diagnosis.verdicts import Verdicts, VerdictTally
 from rag_titan.evaluation.metric import Metric, Stage
-from rag_titan.evaluation.scoring.policy import JUDGED_LIMITS
+from rag_titan.evaluation.scoring.policy import JUDGED_LIMITS, ON_SCALE, USUAL_EMBEDDER
 from rag_titan.evaluation.slices import SliceTallies
 from rag_titan.evaluation.stages import augmentation, chunking, end_to_end, generation, judged, reranking, retrieval
 from rag_titan.evaluation.stages.stage import StageTally, Values, bounds, measure, per_query_rows
@@ -77,6 +77,7 @@ class Plan:
     by                 the tags by whose values the run is sliced
     explorer           how many questions the explorer holds, 0 for none
     redaction          what stands in the place of the texts of the data, where these may not come out
+    judged_limits      {key: below it a judge's score is low}, where not the usual; None: it never is
     """
 
     settings: Settings
@@ -90,6 +91,7 @@ class Plan:
     by: tuple[str, ...] = ()
     explorer: int = 0
     redaction: Redaction | None = None
+    judged_limits: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass
@@ -193,7 +195,7 @@ def partial_of_table(table: QueryTable, plan: Plan) -> Partial:
         and table.given("expected_evidence").any()
     ):
         _add_chunk_evidence(partial, plan.rows[Stage.CHUNKING], table, plan)
-    judged = _judged(table, measured.get(Stage.JUDGE))
+    judged = _judged(table, measured.get(Stage.JUDGE), plan.judged_limits)
     verdicts = _add_verdicts(partial, table, inputs[Stage.GENERATION], plan, judged)
     if plan.by:
         present = {stage: QUERY_STAGES[stage].given(table) for stage in measured}
@@ -245,12 +247,17 @@ def _add_chunk_evidence(partial: Partial, rows: Rows, table: QueryTable, plan: P
     partial.stages[Stage.CHUNKING] = StageTally.tally(asked, measure(asked, inputs), reasons=inputs.reasons())
 
 
-def _judged(table: QueryTable, values: Values | None) -> JudgedFaults | None:
+def _judged(table: QueryTable, values: Values | None, given: Mapping[str, float | None]) -> JudgedFaults | None:
     """What is wrong by the scores of a judge; None without verdicts, and where they are not asked for."""
     if values is None or not all(sign in values for sign in SIGNS):
         return None
-    limits = {sign: JUDGED_LIMITS[sign].value for sign in SIGNS}
-    return JudgedFaults({sign: values[sign] for sign in SIGNS}, limits, table.given("verdicts"))
+    limits = {sign: usual.value for sign, usual in JUDGED_LIMITS.items()}
+    limits |= {sign: limit for sign, limit in given.items() if sign in SIGNS and limit is not None}
+    scores = {sign: np.full(len(table), np.nan) if given.get(sign, 0) is None else values[sign] for sign in SIGNS}
+    if ON_SCALE not in given:
+        others = [v is not None and v.embedder not in (None, USUAL_EMBEDDER) for v in table.column("verdicts")]
+        scores[ON_SCALE] = np.where(others, np.nan, scores[ON_SCALE])
+    return JudgedFaults(scores, limits, table.given("verdicts"))
 
 
 def _add_verdicts(

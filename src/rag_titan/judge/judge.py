@@ -18,7 +18,7 @@ from rag_titan.judge.cache import AnswerCache
 from rag_titan.judge.calls import Call
 from rag_titan.judge.judged import Judged, Spent, values_of
 from rag_titan.judge.material import Material
-from rag_titan.judge.metrics import Ask, asks_of, metrics_of
+from rag_titan.judge.metrics import asks_of, metrics_of
 from rag_titan.judge.prompts import digest
 from rag_titan.judge.questioning import Embedder, Part, Questioning
 from rag_titan.judge.reading import materials, opened
@@ -115,7 +115,7 @@ class Judge:
     ) -> None:
         self.metrics = metrics_of(metrics)
         self._asks = asks_of(self.metrics)
-        if Ask.QUESTIONS in self._asks and embedder is None:
+        if "answer_relevance" in self.metrics and embedder is None:
             raise SettingsError("embedder: must be given for answer_relevance, got none. Pass one, or leave that out.")
         _check(seconds, questions=questions, claims_at_once=claims_at_once, repeat=repeat, concurrency=concurrency)
         self._concurrency = concurrency

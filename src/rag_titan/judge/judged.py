@@ -97,6 +97,8 @@ class Judged:
             self.done += len(part.done)
             self._count(query_id, part)
         unjudged = {metric: why for metric in self.metrics if (why := _why(metric, reasons)) is not None}
+        if "noncommittal" in verdicts:  # of a refusal it is known without a judge
+            unjudged.pop("noncommittal_rate", None)
         self.verdicts[query_id] = verdicts | {"judge": self.judge} | ({"unjudged": unjudged} if unjudged else {})
 
     def summary(self) -> dict[str, Any]:

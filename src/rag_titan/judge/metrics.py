@@ -58,6 +58,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "context_precision_unranked", "context_utilization", "noise_sensitivity_in_relevant",
         "noise_sensitivity_in_irrelevant", "hallucination", "self_knowledge", "faithfulness",
     ),
+    "all": tuple(NEEDS),
 }  # fmt: skip
 """Names for several at once."""
 

@@ -18,7 +18,6 @@ from rag_titan.judge.material import Material
 from rag_titan.judge.metrics import Ask
 
 RULE, JUDGE = "rule", "judge"
-_NO_EMBEDDER = "no embedder given"
 
 Once = Callable[[bytes, Callable[[], str]], str]  # by what names it, what was made before, else what is made now
 
@@ -83,7 +82,7 @@ class Questioning:
 
     asks             kinds of verdicts
     ask              asks a call
-    embedder         for answer relevance; None: that is not judged
+    embedder         for answer relevance; None: only whether an answer evades is judged
     questions        how many an answer is turned into
     claims_at_once   in one call
     every_number     claims that a rule settles are put to the judge, too, which may find them contradicted
@@ -188,13 +187,14 @@ class Questioning:
         return [(ruled, RULE) if place in vetoed else (found[place], JUDGE) for place in range(len(claims))]
 
     def _relevance_of_answer(self, material: Material) -> dict[str, Any]:
-        if self.embedder is None:
-            raise NoVerdictError(f"not asked: {_NO_EMBEDDER}", failed=False)
         found = self.ask(questions_call(material.answer or "", self.questions))
+        if self.embedder is None:
+            return {"noncommittal": found.noncommittal}
         texts = [material.question or "", *found.questions]
         name = json.dumps(["cosines", self.embedder.name, texts]).encode("ascii")
         cosines = json.loads(self.once(name, partial(_cosines, self.embedder, texts)))
-        return {"question_similarities": cosines, "noncommittal": found.noncommittal}
+        told = {"question_similarities": cosines, "embedder": self.embedder.name}
+        return told | {"noncommittal": found.noncommittal}
 
     def _useful(self, material: Material) -> dict[str, Any]:
         chunks = material.chunks or ()

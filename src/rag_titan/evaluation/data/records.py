@@ -92,6 +92,7 @@ class Verdicts(Struct, omit_defaults=True, gc=False, kw_only=True):
     question_similarities: Annotated[
         list[Grade] | None, Meta(description="cosine of the question to each that the answer would answer")
     ] = None
+    embedder: Annotated[str | None, Meta(description="whose vectors these cosines are of")] = None
     noncommittal: Annotated[bool | None, Meta(description="the answer evades the question")] = None
     judge: Annotated[
         str | None, Meta(description="who judged: the model, and the hash of its prompts and settings")

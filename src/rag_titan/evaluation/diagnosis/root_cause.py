@@ -68,6 +68,8 @@ class RootCauseAnalyzer:
                 metric that should be low a maximum
     rows        the metrics there are; for metrics of your own: [*CATALOGUE.values(), mine]
 
+    `given` are the thresholds, `of_judge` {key: limit} those of the stage judge, which its diagnosis goes by as well.
+
     Raises UnknownMetricError with the nearest name, SettingsError for a limit that is no number and for a metric that
     is neither better high nor low. A bare key means the check of that key, where one of the eight has it.
 
@@ -80,9 +82,12 @@ class RootCauseAnalyzer:
 
     def __init__(self, thresholds: Mapping[str, float | None] | None = None, *, rows: Rows | None = None) -> None:
         self.rows = rows_of(rows)
+        self.given = dict(mapped_or_none(thresholds, "thresholds", "{metric: limit}"))
+        self.of_judge: dict[str, float | None] = {}
         checks = {(str(check.stage), check.key): check for check in CHECKS}
-        for name, limit in mapped_or_none(thresholds, "thresholds", "{metric: limit}").items():
+        for name, limit in self.given.items():
             stage, key = self._place(name)
+            self.of_judge |= {key: limit} if stage == Stage.JUDGE else {}
             old = checks.pop((stage, key), None)
             if limit is not None:
                 checks[stage, key] = self._check(stage, key, number(limit, f"thresholds.{name}"), old)

@@ -158,8 +158,10 @@ JUDGED_LIMITS: Mapping[str, Choice] = {
     "faithfulness": Choice(0.80, "As the gate on annotated claims: one unsupported statement in five is too many."),
     "answer_relevance": Choice(0.40, "Of the default embedder: rewordings lie above 0.44, other questions below 0.30."),
 }
-"""Below it a judge's score of a question counts as low in the diagnosis; answer relevance has the scale of its
-embedder, so that with another one its limit says nothing."""
+"""Below it a judge's score of a question counts as low in the diagnosis."""
+
+ON_SCALE, USUAL_EMBEDDER = "answer_relevance", "wordllama l2_supercat 256"
+"""That score has the scale of its embedder: with another one than this the limit says nothing and is not used."""
 
 RATINGS: tuple[tuple[float, str], ...] = (  # from this score on; an edge belongs to the upper band
     (90, "Excellent"),
