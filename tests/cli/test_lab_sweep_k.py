@@ -48,6 +48,18 @@ def test_no_picture_of_the_prompt_where_no_text_is_known(run: Run, write: Write,
     assert (page.count("<svg"), ">context tokens<" in page) == (1, False)
 
 
+def test_what_cannot_be_measured_is_said(run: Run, write: Write) -> None:
+    data = run_of(3)
+    alone = run(*COMMAND, "--input", write({"queries": data["queries"]}))
+    assert any(line.startswith("Note: no context tokens, since the texts of the chunks") for line in alone.lines)
+    assert "no context tokens" not in run(*COMMAND, "--input", write(data)).out
+    unranked = write([{"id": "q1", "expected_chunk_ids": ["c0"]}, {"id": "q2", "retrieved_ids": ["c0"]}])
+    for ranking in ("retrieved", "reranked"):
+        done = run(*COMMAND, "--input", unranked, "--ranking", ranking)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith(f"rag-titan: queries: must have {ranking}_ids and expected_chunk_ids")
+
+
 def test_what_is_refused(run: Run, write: Write) -> None:
     data = write(run_of(3))
     for option, said in (

@@ -60,7 +60,10 @@ def test_no_knee_is_said_with_its_reason() -> None:
     assert flat.reason == "No knee: recall does not rise at all, 1.000 at K = 1 and 1.000 at K = 5."
     assert sweep_k(run(), ks=(1, 3)).knee.reason == "No knee: it takes 3 values of K, and recall has 2."
     bare = {"queries": [{"id": "q", "retrieved_ids": ["a"]}]}
-    assert sweep_k(bare).knee.reason == "No knee: recall is measured for no question."
+    answers = {3: answered(30), 5: answered(12)}  # which can decide without any gold
+    assert sweep_k(bare, runs=answers).knee.reason == "No knee: recall is measured for no question."
+    with pytest.raises(DatasetError, match="must have retrieved_ids and expected_chunk_ids"):
+        sweep_k(bare)
 
 
 def test_k_beyond_what_was_logged_makes_no_knee() -> None:

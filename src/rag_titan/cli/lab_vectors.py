@@ -19,14 +19,15 @@ Vectors = Annotated[
     Path,
     typer.Option(
         metavar="FILE", readable=False, rich_help_panel=GIVEN,
-        help="A matrix .npy (read a block at a time), an embeddings.npz, or a dataset that holds embeddings.",
+        help="A matrix .npy (read a block at a time), an embeddings.npz, rows of id and vector as .jsonl, .parquet or "
+        ".csv, or a dataset that holds embeddings.",
     ),
 ]  # fmt: skip
 Queries = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE", readable=False, rich_help_panel=GIVEN,
-        help="Vectors of queries, .npy or .npz. Usually those that the dataset has.",
+        help="Vectors of queries, in the same forms. Usually those that the file or the dataset has.",
     ),
 ]  # fmt: skip
 Again = Annotated[

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rag_titan.errors import DatasetError
 from rag_titan.evaluation import read_dataset
 from rag_titan.evaluation.data.vectors import load_npz
+from rag_titan.lab.vector_rows import vector_rows
 
 BLOCK = 4096  # rows that are read at a time
 _NUMBERS = "fiu"  # numpy's kinds of floats and whole numbers
@@ -57,7 +58,8 @@ def read_vectors(path: str | Path, *, queries: bool = False) -> StoredVectors:
     """The vectors of a file; of an .npz or a dataset with those of the queries beside them.
 
     path     a matrix .npy, which stays in its file; an .npz of `vectors` and, where it has them, `ids`,
-             `query_vectors` and `query_ids`; or a dataset with embeddings
+             `query_vectors` and `query_ids`; records {"id", "vector"} as JSON Lines, Parquet or CSV; or a dataset
+             with embeddings
     queries  the vectors of the queries are wanted: those of the .npz or the dataset, or the matrix
 
     Raises DatasetError for a file that holds no matrix of numbers.
@@ -65,6 +67,8 @@ def read_vectors(path: str | Path, *, queries: bool = False) -> StoredVectors:
     kind = Path(path).suffix.lower()
     if kind == ".npy":
         return StoredVectors(str(path), _mapped(Path(path)))
+    if kind != ".npz" and (rows := vector_rows(path)) is not None:
+        return StoredVectors(str(path), *rows)
     found = load_npz(path) if kind == ".npz" else read_dataset(path).embeddings
     stored = _of_embeddings(str(path), found)
     if not queries:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rag_titan.errors import SettingsError
+from rag_titan.errors import DatasetError, SettingsError
 from rag_titan.evaluation import Conventions, RAGEvaluator
 from rag_titan.evaluation.data.dataset import dataset_from
 from rag_titan.evaluation.measures.draws import picks
@@ -54,6 +54,9 @@ def sweep_k(
         row, recall = run.at(k)
         rows.append(row)
         recalls.append(recall)
+    if not runs and not any(row.retrieval[OF_KNEE].n for row in rows):
+        rule = "must have retrieved_ids and expected_chunk_ids (or relevance) for some question, got none with both."
+        raise DatasetError("queries", rule.replace("retrieved", ranking))
     answers = answer_quality(runs or {}, conventions)
     return KSweep(rows, run.count, ranking, _knee(rows, recalls), answers, _warnings(rows, answers))
 
@@ -123,6 +126,8 @@ def _warnings(rows: list[KRow], answers: AnswerQuality | None) -> list[str]:
     few = max((row.retrieval[OF_KNEE].n for row in rows), default=0)
     if 0 < few < 20:
         said.append(f"questions are few ({few}): at fewer than 20 a knee is mostly chance.")
+    if not any(row.context_tokens.n for row in rows):
+        said.append("no context tokens, since the texts of the chunks are not known: give the chunks (--chunks).")
     if answers is None:
         said.append("no answers for each K: give runs that were made with them to see what they gain and lose.")
     return said
