@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +95,37 @@ def test_nothing_to_search_or_to_ask() -> None:
     assert exact_search(np.empty((0, 3)), np.ones((2, 3)), 2)[0].shape == (0, 2)
     with pytest.raises(SettingsError, match="metric"):
         exact_search(np.ones((1, 2)), np.ones((1, 2)), 1, "hamming")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_vectors_that_are_all_alike_take_little_memory(metric: str) -> None:
+    """12,000 equal vectors: every one of them ties for every query, and no more than 4 k + 256 are scored again."""
+    rng = np.random.default_rng(0)
+    vectors = np.vstack([np.tile(rng.normal(size=(1, 64)), (12_000, 1)), rng.normal(size=(100, 64))])
+    queries = np.vstack([vectors[:200], vectors[-1:]])
+    tracemalloc.start()
+    rows, scores = exact_search(queries, vectors, 10, metric)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 150e6
+    expected = -np.zeros((200, 10)) if metric == "l2" else np.broadcast_to(scores[:1, :1], (200, 10))
+    assert np.allclose(scores[:200], expected, rtol=0, atol=1e-9 * max(1.0, abs(float(scores[0, 0]))))
+    assert (rows[:200] < 12_000).all()
+    assert metric == "dot" or rows[200, 0] == 12_099
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("size", [1e-100, 1e-25, 1e25, 1e100, np.inf, np.nan])
+def test_lengths_beyond_32_bits_are_found_by_none_and_find_nothing(size: float, metric: str) -> None:
+    rng = np.random.default_rng(0)
+    vectors, queries = rng.normal(size=(50, 8)), rng.normal(size=(3, 8))
+    expected = exact_search(queries, np.delete(vectors, 7, axis=0), 49, metric)[1]
+    vectors[7] = vectors[7] * size
+    rows, scores = exact_search(np.vstack([queries, vectors[7:8]]), vectors, 50, metric)
+    if size < 1 and metric != "cosine":  # in 32 bits it is as good as zeros, which have a product and a distance
+        assert (rows[:3] >= 0).all()
+    else:
+        assert not (rows == 7).any()
+        assert np.allclose(scores[:3, :49], expected)
+    assert (rows[3] == -1).all()
+    assert np.isnan(scores[3]).all()

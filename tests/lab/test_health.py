@@ -164,6 +164,56 @@ def test_broken_vectors_are_counted_and_named() -> None:
     json.dumps(health, allow_nan=False)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "longdouble"])
+@pytest.mark.parametrize(("size", "kind"), [(1e20, "not_finite"), (1e200, "not_finite"), (1e-20, "zero")])
+def test_lengths_that_no_index_can_square_are_findings(size: float, kind: str, dtype: str) -> None:
+    """An index works in 32 bits, where the square of 1e20 is infinite and that of 1e-20 next to nothing."""
+    vectors = Space(0).vectors(300).astype(dtype)
+    vectors[[3, 7]] *= size
+    found = VectorHealth(sample=300).check(vectors, vectors[3:5])
+    assert [(one["kind"], one["count"]) for one in found["findings"]] == [(kind, 2), (kind, 1)]
+    assert found["self_retrieval"]["n"] == 298
+    json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(("value", "kind"), [(np.nan, "not_finite"), (1e200, "not_finite"), (0.0, "zero")])
+def test_texts_embedded_again_into_nothing_are_a_finding(value: float, kind: str) -> None:
+    vectors = Space(0).vectors(60)
+    again = vectors.astype(np.float64)
+    again[5] = value
+    found = VectorHealth().check(vectors, reembedded=again)
+    assert [(one["kind"], one["ids"]) for one in found["findings"]] == [(kind, [5])]
+    assert found["self_retrieval"]["n"] == 59
+    again[:] = value
+    found = VectorHealth().check(vectors, reembedded=again)
+    assert [(one["kind"], one["count"]) for one in found["findings"]] == [(kind, 60)]
+    assert found["self_retrieval"] is None
+
+
+def test_equal_vectors_are_no_hubs_of_each_other() -> None:
+    vectors = np.vstack([Space(0).vectors(200), np.tile(Space(1).vectors(1), (300, 1))])
+    found = VectorHealth(sample=500).check(vectors)
+    assert {"equal_vectors", "hubs"} & set(kinds(found)) == {"equal_vectors"}
+    assert found["hubness"]["n"] == 201
+
+
+@pytest.mark.parametrize("d", [2, 4])
+def test_vectors_of_few_numbers_are_near_each_other_for_want_of_room(d: int) -> None:
+    vectors = unit(np.random.default_rng(0).normal(size=(500, d)))
+    found = VectorHealth(sample=500).check(vectors)
+    assert found["findings"] == []
+    assert found["duplicates"]["near"] > 0
+
+
+def test_rounding_to_8_bits_is_no_disagreement_of_metrics() -> None:
+    rng = np.random.default_rng(0)
+    vectors = unit(rng.normal(size=(30, 8))[rng.integers(30, size=3000)] + 0.2 * rng.normal(size=(3000, 8)))
+    stored = np.round(127 * vectors / np.abs(vectors).max()).astype(np.int8)
+    found = VectorHealth(sample=300).check(stored)
+    assert 0.9 <= min(found["metrics"]["shared"].values()) < 0.99
+    assert "metrics_disagree" not in kinds(found)
+
+
 def test_nothing_but_broken_vectors() -> None:
     health = VectorHealth().check(np.array([[np.nan, 1.0], [0.0, 0.0]]), np.zeros((1, 2)))
     assert kinds(health) == ["not_finite", "zero", "zero"]
@@ -238,6 +288,14 @@ def test_a_dataset_has_vectors_by_id(tmp_path: Path) -> None:
         (np.array([[True]]), "floats or whole numbers"),
         (np.array([["x"]]), "floats or whole numbers"),
         ("text", "list of vectors"),
+        ([[1.0], None], "NoneType in it"),
+        ([range(3)], "range in it"),
+        ([["1", "2"]], "numbers only"),
+        ([[True, False]], "numbers only"),
+        ([[10**400, 1]], "numbers only"),
+        (np.ma.masked_array(np.ones((2, 2)), mask=[[True, False], [False, False]]), "plain array, got a masked one"),
+        ({"ids": 5, "vectors": [[1, 2]]}, "list of ids, got int"),
+        ({1: [1, 2], "1": [2, 1]}, "ids that differ, got '1' more than once"),
     ],
 )
 def test_what_is_no_matrix_is_refused(given: Any, said: str) -> None:
@@ -248,7 +306,12 @@ def test_what_is_no_matrix_is_refused(given: Any, said: str) -> None:
 def test_files_that_hold_no_matrix_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(b"no matrix")
     np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
-    for name in ("a.npy", "o.npy"):
+    (tmp_path / "empty.npy").write_bytes(b"")
+    np.save(tmp_path / "whole.npy", np.ones((5, 4)))
+    whole = (tmp_path / "whole.npy").read_bytes()
+    (tmp_path / "negative.npy").write_bytes(whole.replace(b"(5, 4)", b"(-5, 4)"))
+    (tmp_path / "cut.npy").write_bytes(whole[:-8])
+    for name in ("a.npy", "o.npy", "empty.npy", "negative.npy", "cut.npy"):
         with pytest.raises(DatasetError, match=name):
             read_vectors(tmp_path / name)
     (tmp_path / "d.json").write_text('{"queries": []}')
@@ -263,9 +326,15 @@ def test_matrices_of_different_widths_are_refused() -> None:
         VectorHealth().check(np.ones((3, 4)), reembedded=np.ones((2, 4)))
     with pytest.raises(DatasetError, match="as many ids"):
         StoredVectors("v", np.ones((3, 4)), ["a"])
+    with pytest.raises(DatasetError, match="ids that differ"):
+        StoredVectors("v", np.ones((3, 4)), ["a", "b", "a"])
+    with pytest.raises(DatasetError, match="list of ids, got int"):
+        VectorHealth().check(np.ones((3, 4)), ids=3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("options", [{"metric": "hamming"}, {"k": 0}, {"sample": 3}, {"seed": -1}, {"k": 2.5}])
+@pytest.mark.parametrize(
+    "options", [{"metric": "hamming"}, {"k": 0}, {"sample": 3}, {"seed": -1}, {"k": 2.5}, {"k": 1001}]
+)
 def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         VectorHealth(**options)

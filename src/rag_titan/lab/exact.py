@@ -25,6 +25,8 @@ _QUERIES = 1024
 _VECTORS = 4096
 _GROUP = 32  # scores of which the maximum is looked at first; divides _VECTORS
 _SPARE = 256  # near-ties that are kept for a query beside 4 k
+_NUMBERS = 1 << 22  # of the winners that are scored again at a time
+LONGEST = 2.0**62  # a length, whose product with another still fits float32; 1 / LONGEST is the shortest
 
 
 class Rows(Protocol):
@@ -39,14 +41,15 @@ class Rows(Protocol):
 def exact_search(queries: NDArray[Any], vectors: Rows, k: int, metric: str = "cosine") -> tuple[Ints, Floats]:
     """The rows (m, k) of the k vectors nearest to each of m queries, best first, and their scores (m, k).
 
-    queries  (m, d), finite
-    vectors  (n, d), read a block at a time; all finite but those rows that are never to be found, which hold a NaN
+    queries  (m, d)
+    vectors  (n, d), read a block at a time
     metric   "cosine", "dot" or "l2"
 
     Scores: the cosine, the dot product, or minus the Euclidean distance, so that more is nearer. Equal scores stand in
     the order of the rows; where several come within 1e-12 of the k-th, any of them may be named. Where there are fewer
-    than k, -1 and NaN fill up; a vector of zeros has no cosine and is found by none. Raises SettingsError for another
-    metric.
+    than k, -1 and NaN fill up. Vectors that are not finite or longer than 2^62 are found by none, and those of zeros or
+    shorter than 2^-62 have no cosine. Queries that are not finite, longer or shorter than that find nothing. Raises
+    SettingsError for another metric.
 
     >>> rows, scores = exact_search(np.array([[1.0, 0.0]]), np.array([[0.6, 0.8], [3.0, 4.0], [0.0, 1.0]]), 2, "dot")
     >>> rows.tolist(), scores.tolist()
@@ -58,9 +61,9 @@ def exact_search(queries: NDArray[Any], vectors: Rows, k: int, metric: str = "co
     found_rows = np.full((len(queries), k), -1, dtype=np.int64)
     found = np.full((len(queries), k), np.nan)
     for start in range(0, len(queries) if vectors.shape[0] else 0, _QUERIES):
-        asked = np.asarray(queries[start : start + _QUERIES], dtype=np.float64)
+        asked = _measurable(np.asarray(queries[start : start + _QUERIES], dtype=np.float64))
         query, row = _candidates(asked, vectors, min(k, vectors.shape[0]), metric)
-        score = scores(asked[query], vectors[row], metric) if len(row) else np.empty(0)
+        score = _scored(asked, vectors, query, row, metric)
         query, row, score = query[~np.isnan(score)], row[~np.isnan(score)], score[~np.isnan(score)]
         order = np.lexsort((row, -score, query))
         query, row, score = query[order], row[order], score[order]
@@ -92,8 +95,26 @@ def scores(left: NDArray[Any], right: NDArray[Any], metric: str) -> Floats:
     return np.clip(values, -1.0, 1.0, out=values)
 
 
+def _measurable(queries: Floats) -> Floats:
+    """The queries, NaN in those of which a product may leave float32."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt((queries * queries).sum(axis=1))
+    fits = ((lengths >= 1 / LONGEST) & (lengths <= LONGEST)) | ~queries.any(axis=1)
+    return queries if fits.all() else np.where(fits[:, np.newaxis], queries, np.nan)
+
+
+def _scored(queries: Floats, vectors: Rows, query: Ints, row: Ints, metric: str) -> Floats:
+    """(p,) the score of each pair, so many at a time that they take no memory to speak of; NaN for none."""
+    score, step = np.empty(len(row)), max(1, _NUMBERS // queries.shape[1])
+    for start in range(0, len(row), step):
+        part = slice(start, start + step)
+        score[part] = scores(queries[query[part]], vectors[row[part]], metric)
+    return score
+
+
 def _candidates(queries: Floats, vectors: Rows, k: int, metric: str) -> tuple[Ints, Ints]:
     """Pairs of a query and a row, among them the k best of each query."""
+    queries = np.nan_to_num(queries)  # what has no score finds what it may, and is left out afterwards
     lengths = np.sqrt((queries * queries).sum(axis=1))
     if metric == "cosine":
         queries = queries / np.where(lengths > 0, lengths, 1.0)[:, np.newaxis]
@@ -114,9 +135,11 @@ def _candidates(queries: Floats, vectors: Rows, k: int, metric: str) -> tuple[In
 def _blocks(vectors: Rows, metric: str) -> Iterator[tuple[int, Singles, Singles | None, float]]:
     """Start, block (b, d), what is added to its scores (b,) or None, and the greatest length in it."""
     for start in range(0, vectors.shape[0], _VECTORS):
-        block: Singles = np.asarray(vectors[start : start + _VECTORS], dtype=np.float32)
+        with np.errstate(over="ignore"):
+            block: Singles = np.asarray(vectors[start : start + _VECTORS], dtype=np.float32)
         squares = np.einsum("ij,ij->i", block, block)
-        known = np.isfinite(squares) & ((squares > 0) | (metric != "cosine"))
+        none = (squares < LONGEST**-2) & (metric != "cosine")
+        known = ((squares >= LONGEST**-2) & (squares <= LONGEST**2)) | none
         if not known.all():
             block = np.where(known[:, np.newaxis], block, np.float32(0))
         lengths: Singles = np.sqrt(np.where(known, squares, np.float32(0)))
@@ -151,7 +174,7 @@ class _Best:
         if not self._pieces and table.shape[1] > self.k:  # the first: its own k-th best is the floor
             place = table.shape[1] - self.k
             self._raise(np.arange(len(table)), np.partition(table, place, axis=1)[:, place])
-        query, column, score = _hits(table, self.floor)
+        query, column, score = _fewer(table, *_hits(table, self.floor), 4 * self.k + _SPARE)
         self._pieces.append((query, column + start, score))
         self._new += len(query)
         if self._new > 2 * self.k * len(self.floor):
@@ -185,6 +208,21 @@ def _hits(table: Singles, floor: Singles) -> tuple[Ints, Ints, Singles]:
     opened = folded[query, :, group]
     i, j = np.nonzero((opened >= floor[query, np.newaxis]) & (opened > -np.inf))
     return query[i], j * (b // size) + group[i], opened[i, j]
+
+
+def _fewer(table: Singles, query: Ints, column: Ints, score: Singles, most: int) -> tuple[Ints, Ints, Singles]:
+    """Of the queries that have more than so many hits, as of vectors that are all alike, only the best."""
+    crowded = np.flatnonzero(np.bincount(query, minlength=len(table)) > most)
+    if not len(crowded):
+        return query, column, score
+    scores_of = table[crowded]
+    best = np.argpartition(scores_of, -most, axis=1)[:, -most:]
+    rest = ~np.isin(query, crowded)
+    return (
+        np.concatenate([query[rest], np.repeat(crowded, most)]),
+        np.concatenate([column[rest], best.ravel()]),
+        np.concatenate([score[rest], np.take_along_axis(scores_of, best, axis=1).ravel()]),
+    )
 
 
 def _ranks(groups: Ints, n: int) -> Ints:

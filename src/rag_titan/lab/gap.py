@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rag_titan.lab.exact import exact_search
 from rag_titan.lab.findings import Finding
-from rag_titan.lab.neighbours import PROBES, Part, Sample, floats, without
+from rag_titan.lab.neighbours import PROBES, ROOM, Part, Sample, floats, without
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,8 @@ def similarity_gap(sample: Sample, seed: int) -> Part:
 
     Of each probe the gap is also taken as a share of the way from the typical score (the median over 1,000 rows) to
     the best, so that it means the same for models whose cosines are all high. It has collapsed where the median share
-    is below 0.02 with the whole corpus: the first ten can then hardly be told apart.
+    is below 0.02 with the whole corpus: the first ten can then hardly be told apart. Vectors of fewer than 8 numbers
+    have no room for so many, and are not judged.
     """
     order = np.random.default_rng(seed).permutation(sample.lengths.usable)
     sizes = sorted({len(order) >> step for step in range(STEPS)})
@@ -38,6 +39,7 @@ def similarity_gap(sample: Sample, seed: int) -> Part:
     rows = [_of_size(sample, probes, own, typical, np.sort(order[:size])) for size in sizes]
     last, first = rows[-1], rows[0]
     collapsed = last["median_share"] is not None and last["median_share"] < COLLAPSED and sizes[-1] >= _LEAST
+    collapsed = bool(collapsed) and sample.stored.width >= ROOM
     values = {"rank": RANK, "n": len(probes), "sizes": rows, "collapsed": collapsed}
     if not collapsed:
         return Part(values)

@@ -21,8 +21,10 @@ from rag_titan.lab.neighbours import (
     self_retrieval,
     without,
 )
-from rag_titan.lab.norms import HALF, Lengths, findings_of
+from rag_titan.lab.norms import HALF, Lengths, broken, findings_of
 from rag_titan.lab.stored import StoredVectors, check_width, stored_vectors
+
+MOST = 1000  # neighbours
 
 
 class VectorHealth:
@@ -33,7 +35,7 @@ class VectorHealth:
     sample  rows, and queries, that are drawn for the tests that search; all lengths are read in any case
     seed    the same seed draws the same
 
-    Raises SettingsError for another metric, and below 1 neighbour or 10 rows.
+    Raises SettingsError for another metric, for fewer than 1 or more than 1,000 neighbours, and below 10 rows.
 
     >>> rng = np.random.default_rng(0)
     >>> vectors = rng.normal(size=(300, 64)) + 1
@@ -48,6 +50,8 @@ class VectorHealth:
         for name, value, least in (("k", k, 1), ("sample", sample, 10), ("seed", seed, 0)):
             if type(value) is not int or value < least:
                 raise SettingsError(f"{name}: must be a whole number from {least} on, got {value!r}. Choose another.")
+        if k > MOST:
+            raise SettingsError(f"k: must be at most {MOST:,} neighbours, got {k:,}. Choose fewer.")
         self.metric, self.k, self.sample, self.seed = metric, k, sample, seed
 
     def check(
@@ -73,14 +77,15 @@ class VectorHealth:
         again = None if reembedded is None else stored_vectors("reembedded", reembedded)
         _check_widths(stored, asked, again)
         lengths = Lengths.of(stored)
-        query_lengths = None if asked is None else Lengths.of(asked)
-        return {**_described(stored, asked), "metric": self.metric, **self._tested(lengths, query_lengths, again)}
+        of_queries, of_again = (None if other is None else Lengths.of(other) for other in (asked, again))
+        return {**_described(stored, asked), "metric": self.metric, **self._tested(lengths, of_queries, of_again)}
 
-    def _tested(self, lengths: Lengths, queries: Lengths | None, again: StoredVectors | None) -> dict[str, Any]:
+    def _tested(self, lengths: Lengths, queries: Lengths | None, again: Lengths | None) -> dict[str, Any]:
         """What the tests measured and found."""
         sample = Sample.drawn(lengths, queries, size=self.sample, metric=self.metric, k=self.k, seed=self.seed)
         parts = self._parts(sample, again) if len(lengths.usable) else {}
         found = findings_of(lengths, queries, self.metric)
+        found += [] if again is None else broken("vectors embedded again", again)
         found += [finding for part in parts.values() for finding in part.findings]
         return {
             "sample": {"rows": len(sample.rows), "probes": len(sample.probes), "seed": self.seed},
@@ -90,7 +95,7 @@ class VectorHealth:
             "findings": [finding.as_dict() for finding in found],
         }
 
-    def _parts(self, sample: Sample, again: StoredVectors | None) -> dict[str, Part]:
+    def _parts(self, sample: Sample, again: Lengths | None) -> dict[str, Part]:
         return {
             "metrics": metric_agreement(sample),
             "self_retrieval": self_retrieval(sample, again),

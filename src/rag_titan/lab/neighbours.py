@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SAME = 0.999  # a cosine from which on two vectors stand for one text
-ALIKE = 0.99  # the top K that metrics must share
+ALIKE, ALIKE_IN_8_BITS = 0.99, 0.9  # the top K that metrics must share
+ROOM = 8  # numbers a vector: with fewer, many vectors come close to others by chance
 HUB, HUB_TIMES = 0.1, 10  # in so many of the top K, and so many times more than by chance
 CONTRAST = 1.1  # the farthest is hardly farther than the nearest
 CORPUS = 20_000  # rows that tests of pairs of metrics and of contrast are made on
@@ -90,13 +91,12 @@ def without(found: Ints, values: Floats, own: Ints) -> tuple[Ints, Floats]:
     return found[~out].reshape(shape), values[~out].reshape(shape)
 
 
-def self_retrieval(sample: Sample, again: StoredVectors | None) -> Part:
+def self_retrieval(sample: Sample, again: Lengths | None) -> Part:
     """Is a vector its own nearest, within ties, and does the text embedded again have a cosine about 1 to it?"""
-    asked = floats(sample.stored if again is None else again, sample.rows)
-    kept = np.isfinite(asked).all(axis=1) & asked.any(axis=1)
-    rows, asked = sample.rows[kept], asked[kept]
+    rows = sample.rows if again is None else np.intersect1d(sample.rows, again.usable)
     if not len(rows):
         return Part(None)
+    asked = floats(sample.stored if again is None else again.stored, rows)
     stored = floats(sample.stored, rows)
     own = scores(asked, stored, sample.metric)
     best = exact_search(asked, sample.stored.rows, 1, sample.metric)[1][:, 0]
@@ -140,7 +140,7 @@ def duplicates(sample: Sample, nearest_cosine: Floats | None) -> Part:
     if len(equal):
         text = f"{len(equal):,} of {n:,} vectors are equal to an earlier one"
         found.append(_finding("equal_vectors", sample, equal, n, text, "Remove duplicate chunks before indexing."))
-    if near is not None and len(near) and len(near) > len(equal):
+    if near is not None and len(near) > len(equal) and sample.stored.width >= ROOM:
         text = f"{len(near):,} of {len(sample.rows):,} vectors looked at have another with a cosine of {SAME} or more"
         advice = "Look at their texts: copies and boilerplate push other chunks out of the top K."
         found.append(_finding("near_duplicates", sample, near, len(sample.rows), text, advice))
@@ -159,7 +159,8 @@ def metric_agreement(sample: Sample) -> Part:
     n = min(len(sample.probes), PROBES)
     values: dict[str, Any] = {"k": sample.k, "n": n, "among": len(sample.corpus), "shared": shared}
     values["l2_identity_largest_deviation"] = _identity(sample)
-    if least is None or least >= ALIKE:
+    exact = sample.stored.rows.dtype.kind == "f"
+    if least is None or least >= (ALIKE if exact else ALIKE_IN_8_BITS):
         return Part(values)
     pair = ", ".join(f"{name.replace('_', ' and ')} {value:.0%}" for name, value in shared.items() if value is not None)
     text = f"the metrics rank differently: of the top {sample.k} they share {least:.0%} or more ({pair})"
@@ -196,12 +197,15 @@ def _identity(sample: Sample) -> float | None:
 def hubness(sample: Sample) -> Part:
     """Are some rows among the nearest of too many? (Radovanović, Nanopoulos, Ivanović 2010, "Hubs in Space")
 
-    The skewness of how often a row is among the K nearest of the sampled rows, in the sample; the largest hub.
+    The skewness of how often a row is among the K nearest of the sampled rows, in the sample; the largest hub. Of equal
+    vectors one is looked at: which of them an index names first is no matter of hubs.
     """
-    n = len(sample.rows)
+    vectors = floats(sample.stored, sample.rows)
+    distinct = ~repeated(vectors)
+    rows, vectors = sample.rows[distinct], vectors[distinct]
+    n = len(rows)
     if n <= sample.k + 1:
         return Part(None)
-    vectors = floats(sample.stored, sample.rows)
     found, values = exact_search(vectors, vectors, sample.k + 1, sample.metric)
     inside = without(found, values, np.arange(n))[0]
     counts = np.bincount(inside[inside >= 0], minlength=n).astype(np.float64)
@@ -210,10 +214,10 @@ def hubness(sample: Sample) -> Part:
     largest, share, chance = int(counts.argmax()), float(counts.max()) / n, sample.k / (n - 1)
     values_of = {
         "k": sample.k, "n": n, "skewness": float((spread**3).mean()) / deviation**3 if deviation else None,
-        "largest_hub": sample.stored.names(sample.rows[[largest]])[0], "largest_hub_share": share,
+        "largest_hub": sample.stored.names(rows[[largest]])[0], "largest_hub_share": share,
         "expected_share": chance, "never_found_share": float((counts == 0).mean()),
     }  # fmt: skip
-    hubs = sample.rows[(counts / n >= HUB) & (counts / n >= HUB_TIMES * chance)]
+    hubs = rows[(counts / n >= HUB) & (counts / n >= HUB_TIMES * chance)]
     if not len(hubs):
         return Part(values_of)
     text = (

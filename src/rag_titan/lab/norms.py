@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rag_titan.lab.exact import LONGEST
 from rag_titan.lab.findings import Finding, smallest
 from rag_titan.lab.stored import BLOCK, StoredVectors
 
@@ -37,7 +38,8 @@ def tolerance_of(dtype: np.dtype[Any]) -> float:
 class Lengths:
     """The Euclidean lengths of stored vectors.
 
-    values  (n,) NaN where a number of the vector is not finite, or its square leaves float64
+    values  (n,) NaN where a number of the vector is not finite, or its square leaves float32, as any index would have
+            it; 0 where all are 0, or their squares come to nothing
     unit    what counts as 1: vectors of whole numbers have been multiplied, so that the median length counts as 1
     """
 
@@ -123,7 +125,8 @@ def _by_blocks(rows: NDArray[Any]) -> Iterator[Floats]:
         block = np.asarray(rows[start : start + BLOCK], dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-        yield np.where(np.isfinite(lengths), lengths, np.nan)
+        lengths = np.where(lengths <= LONGEST, lengths, np.nan)
+        yield np.where(lengths < 1 / LONGEST, 0.0, lengths)
 
 
 def findings_of(vectors: Lengths, queries: Lengths | None, metric: str) -> list[Finding]:
@@ -131,7 +134,7 @@ def findings_of(vectors: Lengths, queries: Lengths | None, metric: str) -> list[
     found: list[Finding] = []
     for what, lengths in (("indexed vectors", vectors), ("query vectors", queries)):
         if lengths is not None:
-            found += [*_broken(what, lengths), *_unlike(what, lengths)]
+            found += [*broken(what, lengths), *_unlike(what, lengths)]
     if queries is not None:
         found += _mismatch(vectors, queries)
     if metric == "dot" and not vectors.are_unit and len(vectors.usable):
@@ -149,14 +152,15 @@ def _finding(kind: str, lengths: Lengths, rows: Ints, text: str, advice: str) ->
     return Finding(kind, text, advice, len(rows), len(lengths.values), names)
 
 
-def _broken(what: str, lengths: Lengths) -> list[Finding]:
+def broken(what: str, lengths: Lengths) -> list[Finding]:
+    """The vectors that have no direction."""
     found = []
     n = len(lengths.values)
     if len(rows := lengths.not_finite):
         text = f"{len(rows):,} of {n:,} {what} hold NaN, infinity or numbers too large to be squared"
         found.append(_finding("not_finite", lengths, rows, text, "Embed these again; an index returns them anywhere."))
     if len(rows := lengths.zero):
-        text = f"{len(rows):,} of {n:,} {what} are all zeros: they have no direction"
+        text = f"{len(rows):,} of {n:,} {what} are all zeros, or as good as that: they have no direction"
         found.append(_finding("zero", lengths, rows, text, "Look whether their texts are empty, and leave them out."))
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from rag_titan.evaluation.data.vectors import load_npz
 from rag_titan.lab.vector_rows import vector_rows
 
 BLOCK = 4096  # rows that are read at a time
+_SAVED = "Name a matrix .npy, or an .npz as np.savez('vectors.npz', ids=ids, vectors=vectors) writes it."
 _NUMBERS = "fiu"  # numpy's kinds of floats and whole numbers
 
 
@@ -37,9 +38,18 @@ class StoredVectors:
 
     def __post_init__(self) -> None:
         _check(self.where, self.rows)
+        if self.ids is not None and not isinstance(self.ids, Sequence | np.ndarray):
+            raise DatasetError(
+                self.where, f"must have a list of ids, got {type(self.ids).__name__}. Write one id a row."
+            )
         if self.ids is not None and len(self.ids) != len(self.rows):
             rule = f"must have as many ids as vectors, got {len(self.ids)} and {len(self.rows)}. Write one id a row."
             raise DatasetError(self.where, rule)
+        if self.ids is not None and len(set(map(str, self.ids))) < len(self.ids):
+            twice = next(name for name, count in Counter(map(str, self.ids)).items() if count > 1)
+            raise DatasetError(
+                self.where, f"must have ids that differ, got {twice[:80]!r} more than once. Rename them."
+            )
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -89,10 +99,16 @@ all with one model.
     if isinstance(given, StoredVectors):
         return given
     if isinstance(given, Mapping) and set(given) == {"ids", "vectors"}:
-        given, ids = given["vectors"], [str(name) for name in given["ids"]]
+        given, ids = given["vectors"], _texts(given["ids"])
     elif isinstance(given, Mapping):
         given, ids = list(given.values()), [str(name) for name in given]
-    names = None if ids is None else list(ids)
+    names = None if ids is None or not isinstance(ids, Iterable) else list(ids)
+    if ids is not None and names is None:
+        raise DatasetError(where, f"must have a list of ids, got {type(ids).__name__}. Write one id a row.")
+    if isinstance(given, np.ma.MaskedArray):
+        raise DatasetError(
+            where, "must be a plain array, got a masked one. Fill it, with NaN where there is no number."
+        )
     return StoredVectors(where, given if isinstance(given, np.ndarray) else _matrix(where, given, names), names)
 
 
@@ -106,7 +122,7 @@ def check_width(stored: StoredVectors, other: StoredVectors | None) -> None:
 def _mapped(path: Path) -> NDArray[Any]:
     try:
         matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
+    except (ValueError, EOFError, OverflowError) as error:
         reason = (
             f"must be a matrix of numbers as numpy.save writes it, got a file that is none ({error}). Save it anew."
         )
@@ -117,7 +133,7 @@ def _mapped(path: Path) -> NDArray[Any]:
 def _of_embeddings(where: str, found: Any) -> StoredVectors:
     """The vectors and queries in the keys of an `embeddings` input."""
     if not isinstance(found, Mapping) or found.get("vectors") is None:
-        raise DatasetError(where, "must hold embeddings with vectors, got none. Name a matrix .npy or an .npz.")
+        raise DatasetError(where, f"must hold embeddings with vectors, got none. {_SAVED}")
     queries = found.get("query_vectors")
     beside = None
     if queries is not None and len(queries):
@@ -127,13 +143,17 @@ def _of_embeddings(where: str, found: Any) -> StoredVectors:
 
 
 def _texts(ids: Any) -> list[str] | None:
-    return None if ids is None else [str(name) for name in ids]
+    return [str(name) for name in ids] if isinstance(ids, Iterable) else ids
 
 
 def _matrix(where: str, given: Any, names: Sequence[Any] | None) -> NDArray[Any]:
     """Lists of numbers as a matrix."""
-    if not isinstance(given, list | tuple) or not all(isinstance(row, list | tuple | np.ndarray) for row in given):
+    if not isinstance(given, list | tuple):
         raise DatasetError(where, f"must be a list of vectors, got {type(given).__name__}. Pass a matrix.")
+    other = next((row for row in given if not isinstance(row, list | tuple | np.ndarray)), None)
+    if other is not None or any(row is None for row in given):
+        rule = f"must be a list of lists of numbers, got {type(other).__name__} in it. Pass a matrix."
+        raise DatasetError(where, rule)
     lengths = [len(row) for row in given]
     if len(set(lengths)) > 1:
         usual = Counter(lengths).most_common(1)[0][0]
@@ -142,8 +162,11 @@ def _matrix(where: str, given: Any, names: Sequence[Any] | None) -> NDArray[Any]
         rule = f"must have vectors of one length, got {usual} (as in {at[0]}) and {lengths[other]} (as in {at[1]})."
         raise DatasetError(where, rule + " Embed all with one model.")
     try:
+        plain = (row for row in given if isinstance(row, list | tuple))
+        if any(isinstance(number, str | bytes | bool) for row in plain for number in row):
+            raise TypeError("texts or true and false")
         return np.array(given, dtype=None if given and isinstance(given[0], np.ndarray) else np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DatasetError(where, f"must hold numbers only, got others ({error}). Write numbers.") from error
 
 
