@@ -46,6 +46,11 @@ def judged(**query: Any) -> tuple[bool | None, str | None]:
         ({"answerable": False}, (None, None)),
         ({"answer": "The 12 Euros!", "expected_answer": "12 euros"}, (True, "short_reference")),
         ({"answer": "", "expected_answer": "12 euros"}, (False, "short_reference")),
+        (
+            {"answer": "one two three four five six seven eight nine ten", "expected_answer": "12"},
+            (False, "short_reference"),
+        ),
+        ({"answer": "one two three four five six seven eight nine ten eleven", "expected_answer": "12"}, (None, None)),
         ({"answer": "no idea", "expected_answer": LONG}, (None, None)),
         ({"answer": LONG, "expected_answer": LONG}, (None, None)),
         ({"answer": "no idea", "expected_answers": ["12 euros", LONG]}, (None, None)),

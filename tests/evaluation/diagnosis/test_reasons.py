@@ -144,3 +144,18 @@ def test_only_the_quotes_that_are_missing_are_named() -> None:
 def test_a_loss_before_the_answer_is_explained_before_the_answer_is() -> None:
     query = {**GOLD, "retrieved_ids": ["badges"], "answer": "7", "expected_answer": "12"}
     assert why(query)[0] == "gold chunk parking is not among the 1 retrieved"
+
+
+def test_gold_below_the_level_of_relevance_is_not_missed() -> None:
+    query = {"relevance": {"parking": 2, "canteen": 1}, "retrieved_ids": ["badges"]}
+    assert why(query) == [
+        "gold chunk canteen is not among the 1 retrieved", "gold chunk parking is not among the 1 retrieved",
+    ]  # fmt: skip
+    assert why(query, relevance_level=2) == ["gold chunk parking is not among the 1 retrieved"]
+
+
+def test_a_quote_behind_k_that_the_reranker_was_given_is_not_missed() -> None:
+    query = {"expected_evidence": ["costs 12 euros", "opens at 11"], "retrieved_ids": ["badges", "parking"]}
+    lacks = "“opens at 11” is whole in none of the retrieved chunks"
+    assert why({**query, "reranked_ids": ["badges"]}, k=1) == [lacks]
+    assert why(query, k=1) == ["“costs 12 euros” is whole in chunk parking, at rank 2, K is 1", lacks]

@@ -90,3 +90,19 @@ def test_what_the_files_cannot_hold_is_told(tmp_path: Path) -> None:
 def test_a_dataset_without_labels_and_rankings_writes_nothing(tmp_path: Path) -> None:
     assert exported([{"id": "q1", "answer": "yes"}], tmp_path / "out") == ({}, [])
     assert not (tmp_path / "out").exists()
+
+
+def test_topics_are_counted_where_they_have_a_line(tmp_path: Path) -> None:
+    queries = [
+        {"id": "q1", "relevance": {"a": 1}, "retrieved_ids": ["a"]}, {"id": "q2", "retrieved_ids": ["b"]},
+        {"id": "q3", "relevance": {"a": 0.5}, "retrieved_ids": []}, {"id": "q4", "relevance": {}},
+    ]  # fmt: skip
+    done = export_trec(dataset_from(queries=queries), tmp_path)
+    assert done.topics == {"qrels": 1, "run": 2}
+
+
+def test_a_document_that_comes_again_keeps_its_first_score(tmp_path: Path) -> None:
+    query = {"id": "q1", "retrieved_ids": ["a", "b", "a"], "retrieved_scores": [0.9, 0.5, 0.1]}
+    files, notices = exported([query], tmp_path)
+    assert [line.split()[2:5] for line in files["run.txt"].splitlines()] == [["a", "1", "0.9"], ["b", "2", "0.5"]]
+    assert [text.partition(" in a ranking again")[0] for text in notices] == ["documents that stand"]
