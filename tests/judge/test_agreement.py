@@ -186,3 +186,13 @@ def test_blocks_of_resamples_change_nothing_of_the_weights(monkeypatch: pytest.M
         ones = np.ones((1, len(repeated)))
         assert pearson[0] == pytest.approx(whole.pearson(ones)[0, 0], abs=1e-12)
         assert spearman[0] == pytest.approx(whole.spearman(ones)[0, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize(("judge", "human"), [(["x", 1], [1, 2]), ([[1], 2], [1, 2]), ("ab", "cd"), ([1, {}], [1, 2])])
+def test_what_is_no_number_is_a_sentence(judge: Any, human: Any) -> None:
+    with pytest.raises(SettingsError, match="must be a"):
+        correlations(judge, human)
+
+
+def test_a_number_beyond_all_computing_is_left_out() -> None:
+    assert correlations([10**400, 1, 2, float("inf")], [1, 2, 3, 4])["pearson"]["n"] == 2

@@ -14,7 +14,7 @@ from rag_titan.evaluation import RAGEvaluator
 from rag_titan.judge.counterfactual import Vocabulary, replacements
 from rag_titan.judge.counterfactual_dataset import counterfactual, restored
 from rag_titan.judge.counterfactual_score import counterfactual_score
-from rag_titan.judge.facts import facts
+from rag_titan.judge.facts import facts, rewritten
 
 Record = dict[str, Any]
 
@@ -182,3 +182,39 @@ def test_answers_to_other_questions_are_refused() -> None:
         answered(a=None)
     with pytest.raises(DatasetError, match="counterfactual"):
         counterfactual_score({"queries": [{"id": "q"}]}, {"q": "x"})
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["٢٥", "२,५००", "0.001", "0.250", "0.5", "1,234,567.89", "99999999999999999999", "3.50", "2024-05-12", "12 May"],
+)
+def test_what_was_changed_can_be_undone_to_the_letter(number: str) -> None:
+    """Seen once: 0.001 became 2.053, which may be two thousand and fifty-three; and ٢٥ came back as 25."""
+    text = f"It is {number} of the 7.125 kg, or 0.75 in May and {number}."
+    data = {
+        "chunks": [{"id": "a", "text": text}],
+        "queries": [{"id": "q", "question": "How many?", "context_ids": ["a"], "expected_answer": number}],
+    }
+    for seed in range(20):
+        made = counterfactual(data, seed=seed)
+        new = made.inputs["chunks"][0]["text"]
+        assert new != text
+        assert restored(new, made.as_dict()) == text
+
+
+def test_a_number_keeps_the_digits_of_its_script() -> None:
+    assert rewritten("٢٥ يوما, 25", {("numbers", "25"): "61"}).text == "٦١ يوما, 61"
+
+
+def test_a_year_becomes_an_earlier_one() -> None:
+    query = {"id": "q", "question": "When?", "context_ids": ["a"], "expected_answer": "in 2011"}
+    data = {"chunks": [{"id": "a", "text": "Founded in 2011."}], "queries": [query]}
+    years = {int(counterfactual(data, seed=seed).facts["numbers", "2011"]) for seed in range(50)}
+    assert max(years) < 2011
+    assert min(years) > 1940
+
+
+@pytest.mark.parametrize("told", [None, {}, {"facts": None}, {"facts": "x"}, {"facts": [{}]}, {"facts": [5]}])
+def test_a_test_set_that_is_none_is_a_sentence(told: Any) -> None:
+    with pytest.raises(DatasetError, match=r"must have an id and counterfactual\.facts"):
+        counterfactual_score({"queries": [{"id": "q", "counterfactual": told}]}, {"q": "25"})

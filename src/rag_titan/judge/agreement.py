@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,9 +103,22 @@ def correlations(
     if not len(judge) == len(human) == len(places):
         rule = "must have as many numbers on both sides, and as many questions"
         raise SettingsError(f"correlations: {rule}, got {len(judge)}, {len(human)} and {len(places)}.")
-    x, y = (np.array([_NAN if v is None else v for v in side], dtype=np.float64) for side in (judge, human))
+    x, y = (_numbers(side, name) for side, name in ((judge, "judge"), (human, "human")))
     known = np.isfinite(x) & np.isfinite(y)
     return _correlated(x[known], y[known], [places[i] for i in np.flatnonzero(known).tolist()], seed)
+
+
+def _numbers(side: Sequence[float | None], name: str) -> Floats:
+    """(n,) with NaN for None and for what is not finite."""
+    if isinstance(side, str | bytes):
+        raise SettingsError(f"{name}: must be a row of numbers, got a text.")
+    values = np.full(len(side), _NAN)
+    for place, value in enumerate(side):
+        if value is not None and not isinstance(value, bool | int | float | np.number | np.bool_):
+            raise SettingsError(f"{name}[{place}]: must be a number or None, got {type(value).__name__}.")
+        with suppress(OverflowError):  # a whole number of hundreds of digits
+            values[place] = _NAN if value is None else value
+    return values
 
 
 def _queries(data: Data, name: str) -> dict[str, Query]:

@@ -12,6 +12,7 @@ from rag_titan.judge.facts import DATES, MODAL, MONTHS, NAMES, NUMBERS, WEEKDAYS
 Key = tuple[str, str]
 
 _SYLLABLES = ("ba", "dor", "fen", "gal", "hur", "kel", "lim", "mor", "nas", "pell", "quin", "ros", "tal", "ven", "wick")
+_KNOWN = ("Mordor",)  # what the syllables make, and every model has read of
 _WORD = re.compile(r"[^\W\d_]+")
 _TRIES = 400
 _LAST_DAY = 28  # of every month
@@ -94,7 +95,9 @@ def _candidates(key: Key, seed: int, vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def _numbers(old: str, seed: int) -> Iterator[str]:
-    """Numbers of the same form: years stay near, all others have as many digits, and more where these are taken."""
+    """Numbers of the same form: years become earlier ones, all others have as many digits, or more where these are
+    taken. What is below 1 stays there: 0.250 can be read in one way, and 3.250 in two.
+    """
     whole, point, decimals = old.lstrip("-").partition(".")
     if not whole.isdigit() or (point and not decimals.isdigit()):
         return
@@ -104,9 +107,10 @@ def _numbers(old: str, seed: int) -> Iterator[str]:
         size = len(whole) - zeros + (i > _TRIES // 2)
         head = 10 ** (size - 1) + number % (9 * 10 ** (size - 1)) if size else 1 + number % 9
         if not point and len(whole) == 4 and 1500 <= int(whole) <= 2100:
-            head, zeros = int(whole) - 40 + number % 80, 0
+            head, zeros = int(whole) - 1 - number % 60, 0  # not in the future, which would be doubted
         if str(head).endswith("0") and not point:
             continue
+        head = 0 if point and not int(whole) else head
         tail = "" if not point else "." + str(1 + drawn[_TRIES + i] % (10 ** len(decimals) - 1)).zfill(len(decimals))
         if not tail.endswith("0"):
             yield f"{head}{'0' * zeros}{tail}"
@@ -118,4 +122,5 @@ def _names(old: str, seed: int) -> Iterator[str]:
     for i in range(_TRIES):
         size = 2 + (len(old) > 6) + (i > _TRIES // 2)
         name = "".join(_SYLLABLES[int(number) % len(_SYLLABLES)] for number in drawn[i : i + size]).capitalize()
-        yield name.upper() if old.isupper() else name
+        if name not in _KNOWN:
+            yield name.upper() if old.isupper() else name

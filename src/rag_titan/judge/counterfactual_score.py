@@ -21,6 +21,7 @@ CONTEXT, ORIGINAL, BOTH, NEITHER = "context", "original", "both", "neither"
 FOLLOWS = (CONTEXT, ORIGINAL, BOTH, NEITHER)
 _MARKS = re.compile(r"\[\d+\]")
 _BATCH = 4096
+_FACT = ("kind", "original", "replacement")
 _WROTE = "Pass what `judge counterfactual` wrote."
 
 
@@ -42,6 +43,10 @@ def counterfactual_score(dataset: Mapping[str, Any], answers: Mapping[str, str |
     (0.5, ['context', 'original'])
     """
     changed = [query for query in dataset.get("queries") or () if "counterfactual" in query]
+    for place, query in enumerate(changed):
+        if not _is_changed(query):
+            rule = "must have an id and counterfactual.facts, each with kind, original and replacement, got others"
+            raise DatasetError(f"queries[{place}] with a key counterfactual", f"{rule}. {_WROTE}")
     if not changed:
         raise DatasetError("queries", f"must have some with a key counterfactual, got none. {_WROTE}")
     known = [(query, text) for query in changed if (text := answers.get(str(query["id"]))) is not None]
@@ -78,6 +83,15 @@ def _row(query: Mapping[str, Any], answer: str) -> dict[str, Any]:
     old = _found(told, "original", said)
     follows = BOTH if new and old else CONTEXT if new else ORIGINAL if old else NEITHER
     return {"id": str(query["id"]), "follows": follows, "of_context": new, "of_original": old}
+
+
+def _is_changed(query: Mapping[str, Any]) -> bool:
+    told = query["counterfactual"].get("facts") if isinstance(query["counterfactual"], dict) else None
+    return (
+        "id" in query
+        and isinstance(told, list)
+        and all(isinstance(fact, dict) and all(isinstance(fact.get(key), str) for key in _FACT) for fact in told)
+    )
 
 
 def _found(told: Iterable[Mapping[str, str]], side: str, said: set[tuple[str, str]]) -> list[str]:

@@ -75,7 +75,7 @@ def _of_date(match: re.Match[str]) -> Iterator[Fact]:
 def _value(digits: str) -> tuple[str, ...]:
     """The value of a number; none of 1.500, which is two numbers in two languages, and of 007, which is a name."""
     values = readings(digits)
-    strange = ("." in digits and len(values) > 1) or (digits[0] == "0" and digits.isdigit() and len(digits) > 1)
+    strange = ("." in digits and len(values) > 1) or (digits[:2].isdigit() and len(digits) > 1 and int(digits[0]) == 0)
     return () if strange else values[:1]
 
 
@@ -115,16 +115,20 @@ def starts_sentence(text: str, place: int) -> bool:
 
 
 def written(fact: Fact, original: str, replacement: str) -> str:
-    """The replacement in the writing of the original: separators, decimals, a month as two digits.
+    """The replacement in the writing of the original: separators, decimals, digits, a month as two digits.
 
     >>> written(Fact("numbers", "1000", 0, 5), "1,000", "7300"), written(Fact("dates", "May", 5, 7, 2), "05", "August")
     ('7,300', '08')
     """
     if fact.width and fact.kind == DATES:
         return f"{MONTHS.index(replacement) + 1:02}"
-    if fact.kind == NUMBERS and not original.isdigit():
-        return _separated(original, replacement)
-    return replacement.zfill(fact.width)
+    new = replacement.zfill(fact.width)
+    if fact.kind != NUMBERS:
+        return new
+    zero = ord(original[0]) - int(original[0])  # of the script that the original is written in
+    if not original.isdigit():
+        new = _separated(original, replacement)
+    return new.translate({ord("0") + digit: zero + digit for digit in range(10)})
 
 
 def _separated(original: str, replacement: str) -> str:
