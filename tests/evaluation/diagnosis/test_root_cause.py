@@ -54,6 +54,17 @@ def test_failures_stand_in_pipeline_order_and_the_first_names_the_stage() -> Non
     assert [failure["stage"] for failure in found["failures"]] == ["chunking", "generation"]
 
 
+def test_a_check_of_ones_own_stands_in_its_stage_behind_the_usual_ones() -> None:
+    found = analyze(
+        {
+            "generation": {"summary": {"answer_f1": 0.0}},
+            "retrieval": {"summary": {"mrr_at_k": 0.1, "recall_at_k": 0.1}},
+        },
+        {"retrieval.mrr_at_k": 0.5},
+    )
+    assert [failure["metric"] for failure in found["failures"]] == ["recall_at_k", "mrr_at_k", "answer_f1"]
+
+
 @pytest.mark.parametrize("value", [0.8, 0.8 - 1e-12, 1.0, None])
 def test_at_the_minimum_or_not_measured_is_no_failure(value: float | None) -> None:
     assert analyze({"retrieval": {"summary": {"recall_at_k": value}}}) == {"first_failing_stage": None, "failures": []}

@@ -52,6 +52,13 @@ def test_questions_and_predictions(tmp_path: Path) -> None:
     assert report["end_to_end"]["error_rate"] == 0.5
 
 
+def test_annotators_who_agree_name_one_place(tmp_path: Path) -> None:
+    """SQuAD has the answers of several annotators, which are mostly the same."""
+    one, two = imported(tmp_path, articles(asked("a", 18, 18, 18), asked("b", 18, 42, 18))).queries
+    assert one["expected_evidence"] == [{"start": 18, "end": 23, "doc_id": "Hours/0"}]
+    assert [span["start"] for span in two["expected_evidence"][0]["any_of"]] == [18, 42]
+
+
 def test_articles_alone(tmp_path: Path) -> None:
     query = imported(tmp_path, articles(asked("a", 18))).queries[0]
     assert query.keys() & {"answer", "error"} == set()
