@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,8 +78,22 @@ def test_a_corpus_smaller_than_what_was_seen_is_refused() -> None:
     one = {"expected_chunk_ids": ["a", "b"], "retrieved_ids": ["a", "x"]}
     with pytest.raises(SettingsError, match=r"^corpus_size: must be at least 3, as many as .*, got 2\. Give the"):
         confusion_matrix(dataset(one), corpus_size=2)
-    with pytest.raises(SettingsError, match=r"corpus_size: .* got True"):
-        confusion_matrix(dataset(one), corpus_size=True)
+    for wrong in (True, 0, "9", 3.0, float("nan")):
+        with pytest.raises(SettingsError, match=r"^corpus_size: must be a whole number from 1, got "):
+            confusion_matrix(dataset(one), corpus_size=wrong)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match=r"^corpus_size: must be at most 1,000,000,000,000,000, got a larger"):
+        confusion_matrix(dataset(one), corpus_size=10**19)
+    other = {"expected_chunk_ids": ["a"], "retrieved_ids": ["y", "z"]}
+    with pytest.raises(SettingsError, match=r"at least 4, as many chunks as were retrieved for all questions, got 3"):
+        confusion_matrix(dataset(one, other), corpus_size=3)
+
+
+def test_the_largest_corpus_is_counted_exactly() -> None:
+    """20,000 questions of 10^15 chunks: their sum is beyond 64 bits."""
+    one = {"expected_chunk_ids": ["a"], "retrieved_ids": ["a"]}
+    assert confusion_matrix(dataset(*[one] * 20_000), corpus_size=np.int64(10**15)).pooled()["tn"] == 20_000 * (
+        10**15 - 1
+    )
 
 
 def test_without_labels_there_is_none() -> None:

@@ -56,7 +56,7 @@ def test_few_times_and_questions_without_all_parts_are_said() -> None:
     assert found.warnings == [
         "fewer than 20 times: embedding (19), search (19); their p95 and p99 are about the largest value. Log more.",
         "fewer than 100 times: generation (20); their p99 is about the largest value.",
-        "shares stand on the 19 questions of 20 that have all parts.",
+        "shares stand on the 19 questions of 20 that have all parts and take any time.",
     ]
     assert found.embedding is not None
     assert found.embedding["bimodal"] is None
@@ -70,3 +70,16 @@ def test_one_part_alone_and_no_time_at_all() -> None:
     assert nothing.dominant is None
     with pytest.raises(DatasetError, match=r"^queries: must have times such as embedding_latency_ms"):
         latency_parts(dataset({}))
+
+
+def test_times_that_are_none_are_left_out_and_said() -> None:
+    found = latency_parts(dataset(timed(1, 2, 3), timed(-1, 2, 3), timed(float("nan"), 2, 3)))
+    assert found.warnings[0] == (
+        "embedding_latency_ms must be a number from 0; left out where it is not finite or is negative: q1, q2."
+    )
+    assert [part.n for part in found.parts] == [1, 3, 3]
+
+
+def test_the_longest_times_have_shares_too() -> None:
+    found = latency_parts(dataset(timed(1e308, 1e308, 0), timed(0, 0, 5e-324)))
+    assert [part.share.value for part in found.parts if part.share] == [0.25, 0.25, 0.5]

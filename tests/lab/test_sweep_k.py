@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rag_titan.errors import DatasetError, SettingsError
@@ -124,3 +125,20 @@ def test_the_result_is_strict_json_and_the_same_in_every_order() -> None:
     assert {point["metric"] for point in points} >= {"recall_at_k", "task_success_rate"}
     assert all(point["low"] <= point["value"] <= point["high"] for point in points)
     assert [points[0]["low"], points[0]["high"]] == first.rows[0].retrieval["recall_at_k"].ci95
+
+
+@pytest.mark.parametrize("ks", [[], [0], [-1], ["3"], [3.0], [None], [True], [[3]], "35", 5, None])
+def test_cut_offs_that_are_none_are_refused(ks: Any) -> None:
+    with pytest.raises(SettingsError, match=r"^ks: must be"):
+        sweep_k(run(), ks=ks)
+
+
+def test_cut_offs_of_numpy_are_plain_in_the_result() -> None:
+    swept = sweep_k(run(), ks=np.array([3, 1, 3])).as_dict()
+    assert json.dumps(swept) == json.dumps(sweep_k(run(), ks=(1, 3)).as_dict())
+
+
+@pytest.mark.parametrize("runs", [5, [(3, {})]])
+def test_runs_that_are_none_are_refused(runs: Any) -> None:
+    with pytest.raises(SettingsError, match=r"^runs: must be {K: a run}"):
+        sweep_k(run(), runs=runs)

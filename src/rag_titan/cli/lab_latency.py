@@ -46,7 +46,7 @@ def _cells(part: Mapping[str, Any]) -> list[str]:
 def _dominant(result: Mapping[str, Any]) -> str:
     name = result["dominant"]
     if name is None:
-        return "No part can dominate: fewer than two are measured for the same questions."
+        return "No part can dominate: fewer than two are measured for the same questions, or they take no time."
     share = next(part["share"] for part in result["parts"] if part["part"] == name)
     said = f"{with_interval(share, 'share')} of the time on average"
     if result["dominates"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rag_titan.lab.estimates import Data, Estimate, Floats, inputs_of, mean_of
 _COUNT = Kind("not scored (a count)", None, None, 0, float("inf"))
 _LABELS = ("retrieved_ids|retrieved_texts", "relevance|expected_chunk_ids")
 COUNTS = ("tp", "fp", "fn", "tn")
+LARGEST = 10**15  # chunks of a corpus
 RATES = ("precision", "recall", "f1")
 
 Counts = NDArray[np.int64]
@@ -67,7 +69,7 @@ class ConfusionMatrix:
     def pooled(self) -> dict[str, float | int | None]:
         """The counts of all questions added up, and the rates of the sums: a question with many chunks weighs more."""
         tp, fp, fn = (int(counts.sum()) for counts in (self.tp, self.fp, self.fn))
-        tn = None if self.tn is None else int(self.tn.sum())
+        tn = None if self.tn is None else sum(self.tn.tolist())  # more than int64 holds, in a large index
         return {
             "tp": tp, "fp": fp, "fn": fn, "tn": tn, "precision": _ratio(tp, tp + fp), "recall": _ratio(tp, tp + fn),
             "f1": _ratio(2 * tp, 2 * tp + fp + fn),
@@ -113,7 +115,8 @@ def confusion_matrix(
     0.5
     """
     given = inputs_of(data)
-    evaluator = RAGEvaluator(k=k, stages=["retrieval"], metrics=_rows(), conventions=conventions)
+    seen: set[str] = set()
+    evaluator = RAGEvaluator(k=k, stages=["retrieval"], metrics=_rows(seen), conventions=conventions)
     report = evaluator.evaluate(**given)
     rows = (report["retrieval"] or {}).get("per_query", [])
     measured = [row for row in rows if row["tp"] is not None]
@@ -121,13 +124,17 @@ def confusion_matrix(
         rule = "must have retrieved_ids and expected_chunk_ids (or relevance) for some question, got none with both."
         raise DatasetError("queries", rule)
     tp, fp, fn = (np.array([round(row[key]) for row in measured], dtype=np.int64) for key in ("tp", "fp", "fn"))
-    size = _corpus_size(corpus_size, report["meta"]["counts"]["chunks"], tp + fp + fn)
+    needed = int((tp + fp + fn).max()), len(seen)
+    size = _corpus_size(corpus_size, report["meta"]["counts"]["chunks"], *needed)
     unmeasured = report["meta"]["counts"]["queries"] - len(measured)
     return ConfusionMatrix([row["id"] for row in measured], tp, fp, fn, evaluator.k, size, unmeasured)
 
 
-def _rows() -> tuple[Metric, ...]:
-    """The counts as metrics, so that duplicates, grades and ids mean what they mean for all others."""
+def _rows(seen: set[str]) -> tuple[Metric, ...]:
+    """The counts as metrics, so that duplicates, grades and ids mean what they mean for all others.
+
+    seen  is filled with the ids that were retrieved
+    """
 
     def row(key: str, formula: str, compute: Any) -> Metric:
         return Metric(key, Stage.RETRIEVAL, key.upper(), formula, "A count.", _COUNT, "query", _LABELS, compute)
@@ -137,7 +144,9 @@ def _rows() -> tuple[Metric, ...]:
         return hits
 
     def fp(inputs: Any) -> Floats:
-        returned = [len(ids) for ids in inputs.table.ranked("retrieved", inputs.k)]
+        ranked = inputs.table.ranked("retrieved", inputs.k)
+        seen.update(*ranked)
+        returned = [len(ids) for ids in ranked]
         return np.asarray(np.array(returned, dtype=np.float64) - tp(inputs), dtype=np.float64)
 
     def fn(inputs: Any) -> Floats:
@@ -150,13 +159,28 @@ def _rows() -> tuple[Metric, ...]:
     )
 
 
-def _corpus_size(given: int | None, chunks: int, needed: Counts) -> int | None:
+def _corpus_size(given: int | None, chunks: int, of_one: int, of_all: int) -> int | None:
+    """Of one question so many chunks are retrieved and relevant, of all together so many were retrieved."""
     if given is None and not chunks:
         return None
-    size, name = (chunks, "the chunks of the data") if given is None else (given, "corpus_size")
-    if isinstance(size, bool) or not isinstance(size, int) or size < needed.max():
-        rule = f"must be at least {needed.max()}, as many as one question has retrieved and relevant chunks"
-        raise SettingsError(f"{name}: {rule}, got {size!r}. Give the number of chunks in the index.")
+    name, advice = (
+        "the chunks of the data" if given is None else "corpus_size",
+        "Give the number of chunks in the index.",
+    )
+    try:
+        size = chunks if given is None else index(given)
+    except TypeError:
+        size = 0
+    if isinstance(given, bool) or not size:
+        raise SettingsError(f"{name}: must be a whole number from 1, got {given!r}. {advice}")
+    if size < of_one:
+        rule = f"must be at least {of_one}, as many as one question has retrieved and relevant chunks"
+        raise SettingsError(f"{name}: {rule}, got {size:,}. {advice}")
+    if given is not None and size < of_all:
+        rule = f"must be at least {of_all:,}, as many chunks as were retrieved for all questions"
+        raise SettingsError(f"{name}: {rule}, got {size:,}. {advice}")
+    if size > LARGEST:
+        raise SettingsError(f"{name}: must be at most {LARGEST:,}, got a larger number. {advice}")
     return size
 
 

@@ -96,7 +96,8 @@ def latency_parts(data: Data) -> LatencyParts:
     dominant = max(shares, key=lambda name: shares[name].value or 0.0) if shares else None
     ends = shares[dominant].ci95 if dominant else None
     embedding = bimodality(measured["embedding"], ids) if "embedding" in measured else None
-    return LatencyParts(parts, dominant, bool(ends and ends[0] > 0.5), embedding, list(_warnings(parts, shares)))
+    warnings = [*_left_out(report), *_warnings(parts, shares)]
+    return LatencyParts(parts, dominant, bool(ends and ends[0] > 0.5), embedding, warnings)
 
 
 def _additive(measured: Mapping[str, Floats]) -> list[str]:
@@ -111,6 +112,7 @@ def _shares(parts: Mapping[str, Floats]) -> dict[str, Estimate]:
     if len(parts) < 2:
         return {}
     table = np.stack(list(parts.values()), axis=1)
+    table /= np.maximum(table.max(axis=1, keepdims=True), 1e-300)  # the longest counts as 1: no sum leaves float64
     total = table.sum(axis=1)  # NaN where one is missing
     table = table[total > 0]
     if not len(table):
@@ -127,6 +129,11 @@ def _part(report: Report, name: str, column: Floats, share: Estimate | None) -> 
     return Part(name, int(np.count_nonzero(~np.isnan(column))), quantiles, share)
 
 
+def _left_out(report: Report) -> Iterator[str]:
+    """What the evaluation says of times that are none."""
+    yield from (text for text in report["warnings"] if "latency_ms" in text.split(" must ")[0])
+
+
 def _warnings(parts: Sequence[Part], shares: Mapping[str, Estimate]) -> Iterator[str]:
     few = [f"{part.name} ({part.n})" for part in parts if part.n < FEW]
     if few:
@@ -137,4 +144,4 @@ def _warnings(parts: Sequence[Part], shares: Mapping[str, Estimate]) -> Iterator
     most = max((part.n for part in parts), default=0)
     n = min((share.n for share in shares.values()), default=most)
     if n < most:
-        yield f"shares stand on the {n} questions of {most} that have all parts."
+        yield f"shares stand on the {n} questions of {most} that have all parts and take any time."

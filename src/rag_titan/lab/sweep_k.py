@@ -16,6 +16,7 @@ from rag_titan.lab.answer_quality import AnswerQuality, answer_quality
 from rag_titan.lab.estimates import Data, estimate, floats, inputs_of, per_question
 from rag_titan.lab.k_sweep import Knee, KRow, KSweep
 from rag_titan.lab.knee import LEAST, knee_of
+from rag_titan.lab.options import whole_numbers
 
 KS = (3, 5, 8, 10, 15)
 RANKINGS = ("retrieved", "reranked")
@@ -45,9 +46,11 @@ def sweep_k(
     """
     if ranking not in RANKINGS:
         raise SettingsError(f"ranking: must be retrieved or reranked, got {ranking!r}.")
-    cutoffs = sorted(dict.fromkeys(ks))
+    cutoffs = sorted(set(whole_numbers("ks", ks, 1)))
     if not cutoffs:
         raise SettingsError("ks: must be at least one cut-off, got none.")
+    if not isinstance(runs, Mapping | None):
+        raise SettingsError(f"runs: must be {{K: a run}}, got {type(runs).__name__}. Write {{5: 'run5.jsonl'}}.")
     run = _Run(data, ranking, conventions)
     rows, recalls = [], []
     for k in cutoffs:
@@ -58,7 +61,7 @@ def sweep_k(
         rule = "must have retrieved_ids and expected_chunk_ids (or relevance) for some question, got none with both."
         raise DatasetError("queries", rule.replace("retrieved", ranking))
     answers = answer_quality(runs or {}, conventions)
-    return KSweep(rows, run.count, ranking, _knee(rows, recalls), answers, _warnings(rows, answers))
+    return KSweep(rows, run.count, ranking, _knee(rows, recalls), answers, [*run.warnings, *_warnings(rows, answers)])
 
 
 class _Run:
@@ -70,6 +73,7 @@ class _Run:
         self._inputs = {name: dataset[name] for name in texts.intersection(dataset.keys())}
         self._queries = [copy.copy(query) for batch in dataset.queries.batches(_BATCH) for query in batch]
         self._conventions = conventions
+        self.warnings: list[str] = []
         if ranking == "reranked":
             for query in self._queries:
                 query.retrieved_ids, query.retrieved_texts = query.reranked_ids, query.reranked_texts
@@ -83,6 +87,7 @@ class _Run:
         """What is measured at k, and the recall of each question."""
         evaluator = RAGEvaluator(k=k, stages=["retrieval", "augmentation"], conventions=self._conventions)
         report = evaluator.evaluate(queries=[_with_context(query, k) for query in self._queries], **self._inputs)
+        self.warnings += [text for text in report["warnings"] if text not in self.warnings]
         shorter = sum(1 for query in self._queries if 0 < len(_ranking(query)) < k)
         found = {key: estimate(report, "retrieval", key) for key in METRICS}
         context = estimate(report, "augmentation", "mean_context_tokens")
