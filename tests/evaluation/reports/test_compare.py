@@ -289,3 +289,16 @@ def test_worse_one_way_is_better_the_other_way(a: float, b: float, tolerance: fl
     forth, back = where({name: a}, {name: b}, tolerance), where({name: b}, {name: a}, tolerance)
     assert forth.get("regressions") == back.get("improved")
     assert ("regressions" in forth) == (b - a > tolerance + 1e-9)
+
+
+def test_a_stage_without_values_on_one_side_is_compared_as_it_is() -> None:
+    """Over the shared questions alone on one side, and over all on the other, the difference would say nothing."""
+
+    def report(ids: str, **generation: Any) -> dict[str, Any]:
+        recall = {"summary": {"recall_at_k": 1.0}, "per_query": [{"id": name, "recall_at_k": 1.0} for name in ids]}
+        return {"retrieval": recall, "generation": {"summary": {"answer_f1": 0.5}, **generation}}
+
+    now = report("ab", per_query=[{"id": "a", "answer_f1": 1.0}, {"id": "b", "answer_f1": 0.0}])
+    result = compare(now, report("bc"))
+    assert result["questions"] == {"current": 2, "baseline": 2, "shared": 1}
+    assert [result[kind] for kind in ("regressions", "improved", "vanished", "appeared")] == [[], [], [], []]

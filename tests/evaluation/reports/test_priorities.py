@@ -102,3 +102,11 @@ def test_a_gain_in_precision_ends_where_precision_does() -> None:
     found = {entry["metric"]: entry["points"] for entry in priorities(report) if entry["stage"] == "reranking"}
     # precision came from 0 to (1/2 + 0) / 2 and ends at 1/2: 1/4 of the 3/4 that the gain lacks
     assert found["precision_gain"] == pytest.approx(metric["points_lost"] / 3)
+
+
+def test_a_gain_whose_end_nobody_knows_counts_whole() -> None:
+    metric = {"value": -0.5, "score": 25.0, "weight": 1.0, "points_lost": 7.5}
+    report: dict[str, Any] = {"scorecard": {"stages": {"reranking": {"metrics": {"ndcg_gain": metric}}}}}
+    assert priorities(report)[0]["points"] == 7.5
+    report["reranking"] = {"summary": {"ndcg_at_k": 0.4}}  # 0.6 of the 1.5 that it lacks
+    assert priorities(report)[0]["points"] == pytest.approx(3.0)
