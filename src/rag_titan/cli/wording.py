@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from rag_titan.cli.outcome import NOTHING_MEASURED, Outcome
 from rag_titan.cli.terminal import escaped, wrapped
-from rag_titan.evaluation.catalogue import ROWS
 from rag_titan.evaluation.reports.cells import shown
 from rag_titan.evaluation.reports.changes import names_by_reason
 from rag_titan.evaluation.reports.evidence import alarms_text, first_missed_text, little_text, loss_text
@@ -75,7 +74,7 @@ class Wording:
             yield f"Little was measured: {little}"
         if alarms := alarms_text(report):
             yield f"Should be 0: {alarms}"
-        yield from judged_lines(report, ROWS)
+        yield from judged_lines(report)
         yield from slice_lines(report)
 
     def _baseline(self) -> Iterator[str]:

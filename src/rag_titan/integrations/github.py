@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from rag_titan.evaluation import ReportManager
-from rag_titan.evaluation.catalogue import ROWS
 from rag_titan.evaluation.reports.cells import cell, line, shown, table
 from rag_titan.evaluation.reports.changes import names_by_reason
 from rag_titan.evaluation.reports.evidence import failed_count, fix_first, place_text
@@ -179,7 +178,7 @@ def _gates(report: Report) -> list[str]:
 
 
 def _judged(report: Report) -> list[str]:
-    said = [f"- {line(text, 400)}" for text in judged_lines(report, ROWS)]
+    said = [f"- {line(text, 400)}" for text in judged_lines(report)]
     return ["### What the judge finds", "", *said] if said else []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rag_titan.evaluation.catalogue import Rows, by_place
+from rag_titan.evaluation.catalogue import ROWS, Rows, by_place
 from rag_titan.evaluation.diagnosis.judged import HEALTHY, NAMES, SIGNS, UNDETERMINED
 from rag_titan.evaluation.metric import Stage
 from rag_titan.evaluation.reports.cells import line, shown, table
@@ -97,7 +97,7 @@ def caveat_text(report: Report, rows: Rows) -> str:
     return f"{_and(named)} {OFF_SCALE}" if named else ""
 
 
-def judged_lines(report: Report, rows: Rows) -> list[str]:
+def judged_lines(report: Report, rows: Rows = ROWS) -> list[str]:
     """The scores by a judge and what they say is wrong, a line each, for what has no room for tables."""
     return [said for said in (scores_line(report, rows), judged_line(report, rows)) if said]
 
