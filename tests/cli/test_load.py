@@ -62,6 +62,14 @@ def test_all_figures_as_json(run: Run) -> None:
     assert (code, json.loads(out)["stopped"]) == (0, False)
 
 
+def test_a_terminal_is_told_how_long_it_takes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_titan.cli.load.watched", lambda: True)
+    with serving(lambda request: request.json({"answer": "x"})) as app:
+        _, _, err = run(app.url, *QUICK, "--duration", 0.4, "--warm-up", 0.2, "--rates", "20,30")
+    assert err.startswith("2 rates of 0.6 s, 1 trial: up to 0.0 minutes, and some for the rates between;")
+    assert "trial 1 of 1: 20 requests a second" in err
+
+
 def test_a_rate_that_must_be_sustained(run: Run) -> None:
     def half(request: Any) -> None:
         with app.lock:

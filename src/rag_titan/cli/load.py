@@ -18,7 +18,7 @@ from rag_titan.cli import load_options as option
 from rag_titan.cli.collect import function_of, json_of
 from rag_titan.cli.lab_outputs import aligned, check_places
 from rag_titan.cli.outputs import check_file
-from rag_titan.cli.terminal import complain, escaped, say, watched
+from rag_titan.cli.terminal import complain, counted, escaped, say, watched
 from rag_titan.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -137,7 +137,19 @@ def _run(target: Any, questions: Sequence[str], plan: Plan) -> LoadResult:
         sys.stderr.write(f"{escaped(text)}\n")
 
     told: Callable[[str], None] | None = tell if watched() else None
+    if told is not None:
+        told(_how_long(plan))
     return load_test(target, questions, plan, name=target.name, progress=told)
+
+
+def _how_long(plan: Plan) -> str:
+    each = plan.duration + plan.warm_up
+    minutes = len(plan.rates) * each * plan.trials / 60
+    rates, trials = counted(len(plan.rates), "rate"), counted(plan.trials, "trial")
+    return (
+        f"{rates} of {each:g} s, {trials}: up to {minutes:.1f} minutes, and some for the rates between; "
+        "Ctrl-C shows what was measured so far"
+    )
 
 
 def _merged(files: Sequence[Path], target: str | None, min_rate: float | None) -> LoadResult:
