@@ -43,4 +43,19 @@ def test_what_is_refused_and_what_is_not_measured(run: Run, write: Write, tmp_pa
     assert run(*COMMAND, *given, "--output", golden).code == 2
     bare = write([{"id": "q", "question": "What?"}], "bare.json")
     done = run(*COMMAND, "--documents", "docs", "--golden", bare, "--output", "bare_sweep.json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("rag-titan: golden: must have expected_evidence for some question")
+    lost = write([{"id": "q", "question": "What?", "expected_evidence": ["in no document"]}], "lost.json")
+    done = run(*COMMAND, "--documents", "docs", "--golden", lost, "--output", "lost_sweep.json")
     assert (done.code, done.err) == (3, "rag-titan: nothing was measured.\n")
+
+
+def test_a_line_of_the_journal_that_was_cut_off_is_told(run: Run, write: Write, tmp_path: Path) -> None:
+    folder(tmp_path / "docs")
+    given = ["--documents", "docs", "--golden", write(GOLDEN, "golden.json")]
+    first = run(*COMMAND, *given)
+    journal = tmp_path / "chunk_sweep.json.journal"
+    journal.write_bytes(journal.read_bytes()[:-30])
+    again = run(*COMMAND, *given)
+    assert (again.code, again.out) == (0, first.out)
+    assert "lines of the journal that cannot be read are dropped, and their cells measured again" in again.err

@@ -19,7 +19,7 @@ import pytest
 from tests.cli.handbook import without_model
 from tests.pipeline.small import GOLDEN, handbook
 
-from rag_titan.errors import DatasetError, SettingsError
+from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
 from rag_titan.lab import cell_processes
 from rag_titan.lab import sweep_chunks as module
 from rag_titan.lab.sweep_chunks import sweep_chunks
@@ -251,6 +251,21 @@ def test_a_process_that_dies_is_an_error_of_its_cell_which_is_tried_again(
     assert all(cell.error and "its process came to no end" in cell.error for cell in sweep.cells)
     assert sweep.best is None
     assert all(cell.error is None for cell in sweep_chunks(files, GOLDEN, **GRID, journal=journal).cells)
+
+
+def test_a_library_that_no_cell_can_do_without_is_one_sentence(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def lacking(job: Any) -> dict[str, Any]:
+        tried.append(job.settings.chunker)
+        return {"error": f"MissingExtraError: {MissingExtraError('wordllama', 'pipeline')}"}
+
+    monkeypatch.setattr(module, "cell_of", lacking)
+    files, journal = [docs / "leave.md", docs / "travel.md"], docs / "sweep.journal"
+    with pytest.raises(SettingsError, match=r"^wordllama is not installed; install it with"):
+        sweep_chunks(files, GOLDEN, **GRID, journal=journal)
+    assert len(tried) == 1
+    assert len(lines_of(journal)) == 1  # its head
 
 
 def test_what_cannot_be_swept_is_refused(docs: Path, tmp_path: Path) -> None:

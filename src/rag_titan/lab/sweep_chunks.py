@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from rag_titan.errors import DatasetError, SettingsError
+from rag_titan.errors import DatasetError, MissingExtraError, SettingsError
 from rag_titan.evaluation import read_golden
 from rag_titan.evaluation.limits import checked_path, listed
 from rag_titan.evaluation.parallel import processors
@@ -27,6 +27,7 @@ from rag_titan.pipeline.settings import Settings
 Progress = Callable[[int, int, str], None]
 MOST = 1_000_000_000  # chunks, or words, that are looked at
 _BROKEN = "lines of the journal that cannot be read are dropped, and their cells measured again."
+_LACKS = f"{MissingExtraError.__name__}: "
 _OF_THE_GRID = ("chunker", "chunk_size", "chunk_overlap")
 
 
@@ -58,7 +59,8 @@ def sweep_chunks(
     journal    a file that keeps each cell once it is done: a run that was killed goes on there, `fresh` forgets it
     progress   is called with (done, of how many, what is being done)
 
-    Raises DatasetError without documents or golden questions, SettingsError for options and for another's journal.
+    Raises DatasetError without documents, golden questions or quotes in them, SettingsError for options, for another's
+    journal, and where the settings need a library that is not installed.
     """
     base = Settings.of(settings).but(reranker="none")
     looked_at = _up_to("k", base.k if k is None else k), _up_to("words", words)
@@ -90,6 +92,9 @@ def _asked(golden: Any) -> Sequence[Any]:
         if not (query.question or "").strip():
             rule = "must be given, so that it can be asked, got none. Write it, or take the record out."
             raise DatasetError(f"golden question {query.id}: question", rule)
+    if not any(query.expected_evidence for query in asked):
+        rule = "must have expected_evidence for some question, the quotes that answer it, got none. Write some."
+        raise DatasetError("golden", rule)
     return asked
 
 
@@ -171,6 +176,8 @@ class _Kept:
         """Do what is not done yet."""
         todo = {name: job for name, job in jobs.items() if name not in self.done}
         for done, (name, cell) in enumerate(_cells(todo, processes), len(jobs) - len(todo) + 1):
+            if (error := str(cell.get("error", ""))).startswith(_LACKS):  # it would be that of every cell
+                raise SettingsError(error.removeprefix(_LACKS))
             self.done[name] = cell
             if self._journal is not None:
                 self._journal.add(Entry(name, "", cell))
