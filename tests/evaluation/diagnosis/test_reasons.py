@@ -159,3 +159,8 @@ def test_a_quote_behind_k_that_the_reranker_was_given_is_not_missed() -> None:
     lacks = "“opens at 11” is whole in none of the retrieved chunks"
     assert why({**query, "reranked_ids": ["badges"]}, k=1) == [lacks]
     assert why(query, k=1) == ["“costs 12 euros” is whole in chunk parking, at rank 2, K is 1", lacks]
+
+
+def test_a_wrong_refusal_is_said_once() -> None:
+    query = {"answerable": True, "abstained": True, "answer": "I do not know.", "context_ids": ["parking"]}
+    assert why(query) == ["it refused a question that can be answered"]
