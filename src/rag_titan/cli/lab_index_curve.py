@@ -182,5 +182,6 @@ def _draw(result: Mapping[str, Any], file: Path) -> None:
     rows = [{**row, "value": str(row["value"])} for row in rows]
     took = Axis("best_ms", "ms of a query", log=True)
     recall = curves(rows, took, Axis("recall", "recall"), title="Recall over latency", by="size")
-    growth = curves(rows, Axis("n", "vectors", log=True), took, title="Latency over N", by="value")
+    growth = curves(rows, Axis("n", "vectors", log=True), took, title="Latency over N", by="value",
+                    legend=result["parameter"] or "")  # fmt: skip
     save([recall, growth], file, title=f"Index curve of {result['index']}")
