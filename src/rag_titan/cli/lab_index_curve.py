@@ -92,8 +92,7 @@ def index_curve(
     """
     places = Places(as_json, output, plot, fail_on_finding)
     places.check([vectors, queries])
-    if ":" in index and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    _find_module(index)
     from rag_titan.lab import IndexCurve
 
     curve = IndexCurve(
@@ -105,6 +104,12 @@ def index_curve(
     with progress("steps", at_once=True) as counter:
         result = curve.measure(of_sizes, matrix, asks, dimensions, asked, counter)
     places.show(result, _lines, _draw)
+
+
+def _find_module(index: str) -> None:
+    """The module of a function may lie in the current folder."""
+    if ":" in index and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
 
 
 def _matrices(vectors: Path | None, queries: Path | None) -> tuple[Any, Any]:
