@@ -54,9 +54,9 @@ retrieved ids and gold ids are enough for a first report.
 | a folder | `queries.jsonl` or `.parquet`; if you have them, `chunks`, `documents`, `embeddings.npz`, `dataset.json` |
 
 Any of the JSON files may be compressed with gzip. `embeddings.npz` holds the arrays `ids`, `vectors`, `query_ids` and
-`query_vectors`; `dataset.json` holds the other keys of the dataset. A key that stands twice in one object is an error in
-golden files, and in a JSON file of up to 1 MB, which a person may have written; in JSON Lines and in larger files the last
-one counts, as in other readers.
+`query_vectors`; `dataset.json` holds the other keys of the dataset. A key that stands twice in one object is an error
+in golden files, and in a JSON file of up to 1 MB, which a person may have written; in JSON Lines and in larger files
+the last one counts, as in other readers.
 
 A log with names of its own needs no conversion: `[columns]` in the [config file](config.md#columns), or `columns=` of
 `RAGEvaluator.evaluate_path` and `read_dataset`, says where each key stands, as `retrieved_ids = "docs[].metadata.id"`.

@@ -65,15 +65,11 @@ def sweep_chunks(
     base = Settings.of(settings).but(reranker="none")
     looked_at = _up_to("k", base.k if k is None else k), _up_to("words", words)
     grid, left_out = _grid(base, sizes, overlaps, chunkers)
-    if journal is not None:
-        checked_path(journal, "journal")
-    asked = _asked(golden)
-    documents, said = _documents(files, golden)
+    asked, (documents, said) = _asked(golden), _documents(files, golden)
     jobs = {_name(one): CellJob(documents, golden, one, *looked_at) for one in grid}
     with _Kept(journal, _run(documents, asked, base, looked_at), fresh, {query.id for query in asked}) as kept:
         kept.measure(jobs, processors(processes), progress)
-    cells = [Cell.of(*_place(one), kept.done[_name(one)]) for one in grid]
-    return ChunkSweep(cells, *looked_at, len(asked), len(documents), said + left_out, kept.notices)
+    return ChunkSweep(kept.cells(grid), *looked_at, len(asked), len(documents), said + left_out, kept.notices)
 
 
 def _up_to(name: str, value: int) -> int:
@@ -153,10 +149,6 @@ def _name(settings: Settings) -> str:
     return f"{settings.chunker} {settings.chunk_size}/{settings.chunk_overlap}"
 
 
-def _place(settings: Settings) -> tuple[str, int, int]:
-    return settings.chunker, settings.chunk_size, settings.chunk_overlap
-
-
 class _Kept:
     """The cells that are done, in memory and in the journal.
 
@@ -164,7 +156,7 @@ class _Kept:
     """
 
     def __init__(self, path: PathLike | None, run: Mapping[str, str], fresh: bool, ids: Set[str]) -> None:
-        self._journal = None if path is None else Journal(path, run, fresh=fresh)
+        self._journal = None if path is None else Journal(checked_path(path, "journal"), run, fresh=fresh)
         entries = {} if self._journal is None else self._journal.entries
         whole = {name: is_whole(entry.outputs, ids) for name, entry in entries.items()}
         self.done = {name: entries[name].outputs for name in entries if whole[name]}
@@ -183,6 +175,10 @@ class _Kept:
                 self._journal.add(Entry(name, "", cell))
             if progress is not None:
                 progress(done, len(jobs), name)
+
+    def cells(self, grid: Iterable[Settings]) -> list[Cell]:
+        """What was measured, in the order of the grid."""
+        return [Cell.of(one.chunker, one.chunk_size, one.chunk_overlap, self.done[_name(one)]) for one in grid]
 
     def __enter__(self) -> _Kept:
         return self

@@ -116,17 +116,19 @@ def compare_pipelines(
     """
     if not variants:
         raise SettingsError("variants: must be at least one combination, got none.")
-    if isinstance(words, bool) or words < 1:
-        raise SettingsError(f"words: must be a whole number from 1, got {words!r}.")
     check_order(by)
     callback(progress, "progress")
     depth = max(variant.settings.k for variant in variants) if k is None else k
-    if isinstance(depth, bool) or depth < 1:
-        raise SettingsError(f"k: must be a whole number from 1, got {depth!r}.")
-    run = _Comparing(depth, words, trace, progress)
+    run = _Comparing(_from_one("k", depth), _from_one("words", words), trace, progress)
     run.read(files, golden)
     rows = run.rows(variants)
     return Comparison(rows, run.k, words, by, len(run.golden), len(run.documents), run.warnings)
+
+
+def _from_one(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise SettingsError(f"{name}: must be a whole number from 1, got {value!r}.")
+    return value
 
 
 @dataclass

@@ -55,6 +55,15 @@ class Loading:
     paths: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
 
+    def add(self, path: Path, document: Document | None, name: str) -> None:
+        """Take in what a file held: a document, or what is left out."""
+        if document is None:
+            self.left_out.append(name)
+            return
+        self.documents.append(document)
+        self.paths[document.id] = os.path.abspath(path)
+        self.warnings += document.warnings
+
     def notes(self) -> list[str]:
         """What was left out, in a sentence, or nothing."""
         more = f" and {len(self.left_out) - _MOST_NAMED:,} more" if len(self.left_out) > _MOST_NAMED else ""
@@ -117,19 +126,19 @@ def load_documents(
         name = _id_of(file, root, taken)
         taken.add(name)
         try:
-            data = _content(file.path, name)
-            kind = kind_of(name, data)
-            if kind == TEXT and not file.is_given and suffix_of(name) not in SUFFIXES:
-                loading.left_out.append(name)
-                continue
-            document = _document(name, kind, data)
+            loading.add(file.path, _read(file, name), name)
         except DatasetError as error:
             loading.warnings.append(str(error))
-            continue
-        loading.documents.append(document)
-        loading.paths[document.id] = os.path.abspath(file.path)
-        loading.warnings += document.warnings
     return loading
+
+
+def _read(file: _File, name: str) -> Document | None:
+    """None where its name is that of data or code, and nobody gave the file itself."""
+    data = _content(file.path, name)
+    kind = kind_of(name, data)
+    if kind == TEXT and not file.is_given and suffix_of(name) not in SUFFIXES:
+        return None
+    return _document(name, kind, data)
 
 
 def _own_text(golden: Any, file: _File) -> list[str]:
