@@ -15,6 +15,7 @@ from tests.judge.models import Body, answering, dataset, model_server, obedient,
 from rag_titan.errors import SettingsError, UnknownMetricError
 from rag_titan.evaluation import RAGEvaluator, read_dataset
 from rag_titan.judge import Call, Judge, Judged, Limits, write_judged
+from rag_titan.judge.judged import merged
 from rag_titan.judge.metrics import GROUPS, NEEDS
 
 
@@ -101,10 +102,8 @@ def test_relevance_is_the_cosine_to_what_the_answer_would_answer() -> None:
         ({"answer": None, "error": "timeout"}, "no answer: the question has an error"),
         ({"abstained": True}, "refusal"),
         ({"answer": "I don't know."}, "refusal"),
-        ({"context_ids": []}, "empty context"),
         ({"context_ids": ["unknown"]}, "a chunk without text"),
         ({"context_ids": None}, "no context given"),
-        ({"context_ids": None, "context": " "}, "empty context"),
     ],
 )
 def test_what_needs_no_judge_is_settled_without_a_call(change: dict[str, Any], reason: str) -> None:
@@ -113,6 +112,46 @@ def test_what_needs_no_judge_is_settled_without_a_call(change: dict[str, Any], r
     assert (judged.spent.calls, judged.done, judged.failures) == (0, 0, [])
     assert judged.settled == {reason: 1}
     assert scores(dataset(1, **change), judged)["faithfulness"] is None
+
+
+@pytest.mark.parametrize("nothing", [{"context_ids": []}, {"context_ids": None, "context": " "}])
+def test_an_empty_context_bears_out_nothing_and_nobody_is_asked(nothing: dict[str, Any]) -> None:
+    """Given but empty is measured: a retriever that finds nothing must not look better than a wrong one."""
+    data = dataset(1, **nothing)
+    judged = judge(metrics=["faithfulness", "contradicted_claim_rate", "context_recall"]).judge(data)
+    assert (judged.spent.calls, judged.done, judged.failures) == (0, 0, [])
+    assert judged.settled == {"empty context": 1}
+    assert [claim["by"] for claim in judged.verdicts["q0"]["answer_claims"]] == ["rule"]
+    measured = scores(data, judged)
+    assert [measured[key] for key in ("faithfulness", "contradicted_claim_rate", "context_recall")] == [0.0, 0.0, 0.0]
+
+
+def test_of_an_empty_context_the_claims_that_are_cut_anyway_are_counted() -> None:
+    data = dataset(1, context_ids=[])
+    whole = judge(metrics=["ragchecker", "context_precision"]).judge(data)
+    measured = scores(data, whole)
+    wrong = 1 - measured["answer_claim_precision"]
+    assert len(whole.verdicts["q0"]["answer_claims"]) > 1
+    assert (measured["hallucination"], measured["self_knowledge"]) == (wrong, 1 - wrong)
+    assert (measured["faithfulness"], measured["claim_recall"]) == (0.0, 0.0)
+    assert measured["noise_sensitivity_in_relevant"] == measured["noise_sensitivity_in_irrelevant"] == 0.0
+    undefined = ("context_precision", "context_precision_unranked", "context_utilization")  # shares of nothing
+    assert [measured[key] for key in undefined] == [None, None, None]
+
+
+def test_a_refusal_before_an_empty_context_is_right_and_has_no_faithfulness() -> None:
+    judged = judge(metrics=["faithfulness"]).judge(dataset(1, context_ids=[], abstained=True))
+    assert judged.verdicts["q0"]["unjudged"] == {"faithfulness": "refusal"}
+
+
+def test_a_rule_on_the_whole_answer_holds_for_the_claims_of_an_earlier_run() -> None:
+    data = dataset(1, context_ids=[])
+    cut = judge(metrics=["answer_claim_precision"]).judge(data).verdicts["q0"]
+    whole = judge(metrics=["faithfulness"]).judge(data).verdicts["q0"]
+    both = merged(cut, whole, ["faithfulness"])["answer_claims"]
+    assert [(claim["reference"], claim["context"]) for claim in both] == [
+        (claim["reference"], "not_supported") for claim in cut["answer_claims"]
+    ]
 
 
 def test_a_refusal_is_noncommittal_and_its_relevance_is_not_zero() -> None:

@@ -135,15 +135,10 @@ def _lines(judged: Judged, most: float) -> Iterator[str]:
 
 
 def _settled(judged: Judged) -> Iterator[str]:
-    """What needed no call: by questions, as one empty answer leaves many metrics without a verdict."""
-    of_questions = [
-        {why for why in (verdicts.get("unjudged") or {}).values() if why in judged.settled}
-        for verdicts in judged.verdicts.values()
-    ]
-    counts = Counter(reason for reasons in of_questions for reason in reasons)
-    for reason, n in _most_first(counts):
+    """What needed no call."""
+    for reason, n in _most_first(judged.settled):
         yield f"Nothing to judge: {escaped(reason)} ({counted(n, 'question')})"
-    if _WITHOUT_TEXT in counts:
+    if _WITHOUT_TEXT in judged.settled:
         yield "Chunks are read from one JSON file that holds them, or from a folder with queries.jsonl and chunks.jsonl"
 
 

@@ -15,7 +15,7 @@ from rag_titan.evaluation.data.plain import without_surrogates
 from rag_titan.evaluation.limits import above
 from rag_titan.evaluation.writing import PathLike, write
 from rag_titan.judge.metrics import NEEDS, Ask
-from rag_titan.judge.questioning import Part
+from rag_titan.judge.questioning import RULE, Part
 
 Verdicts = dict[str, Any]
 _LINES = (".jsonl", ".ndjson")
@@ -60,7 +60,7 @@ class Judged:
     settings  what the hash is made of beside prompts, schemas and checks
     verdicts  {query id: what belongs under `verdicts` of its record}
     done      kinds of verdicts that are there, over all questions
-    settled   those that need none, by reason
+    settled   questions of which some kind needed nobody to be asked, by reason
     unasked   those that were not asked for, since the run ended before, by reason
     failures  those that were asked for in vain
     spread    {metric: its value in each repeat} where there are several; the verdicts are those of the first
@@ -91,11 +91,13 @@ class Judged:
         """Put the parts of a question together."""
         verdicts: Verdicts = {}
         reasons: dict[Ask, str] = {}
+        settled: set[str] = set()
         for part in parts:
             verdicts |= part.verdicts
             reasons |= part.reasons
             self.done += len(part.done)
-            self._count(query_id, part)
+            settled |= self._settled(query_id, part)
+        self.settled.update(settled)
         unjudged = {metric: why for metric in self.metrics if (why := _why(metric, reasons)) is not None}
         if "noncommittal" in verdicts:  # of a refusal it is known without a judge
             unjudged.pop("noncommittal_rate", None)
@@ -124,14 +126,17 @@ class Judged:
             "failures": [vars(failure) for failure in self.failures],
         }
 
-    def _count(self, query_id: str, part: Part) -> None:
+    def _settled(self, query_id: str, part: Part) -> set[str]:
+        """Why nobody was asked; counts what was asked for in vain, and what was left."""
+        settled = set(part.ruled.values())
         for ask, reason in part.reasons.items():
             if ask in part.failed:
                 self.failures.append(Failure(query_id, str(ask), reason, part.failed[ask]))
             elif reason.startswith("not asked"):
                 self.unasked[reason] += 1
             else:
-                self.settled[reason] += 1
+                settled.add(reason)
+        return settled
 
 
 def values_of(judged: Judged, rankings: Mapping[str, Sequence[str] | None]) -> dict[str, float | None]:
@@ -151,12 +156,21 @@ def merged(old: Verdicts | None, new: Verdicts, metrics: Sequence[str]) -> Verdi
     both = {**old, **new}
     for name in _CLAIMS:
         one, other = old.get(name), new.get(name)
-        if one and other and [claim.get("text") for claim in one] == [claim.get("text") for claim in other]:
-            both[name] = [{**before, **after} for before, after in zip(one, other, strict=True)]
+        if one and other:
+            both[name] = _side_by_side(one, other)
     unjudged = {metric: why for metric, why in (old.get("unjudged") or {}).items() if metric not in metrics}
     unjudged |= new.get("unjudged") or {}
     both.pop("unjudged", None)
     return both | ({"unjudged": unjudged} if unjudged else {})
+
+
+def _side_by_side(old: Sequence[Verdicts], new: Sequence[Verdicts]) -> Sequence[Verdicts]:
+    """Newer verdicts on the same claims; those of a rule on a text as a whole hold for each of its claims."""
+    if [claim.get("text") for claim in old] == [claim.get("text") for claim in new]:
+        return [{**before, **after} for before, after in zip(old, new, strict=True)]
+    if len(new) == 1 and new[0].get("by") == RULE:
+        return [{**claim, **new[0], "text": claim.get("text")} for claim in old]
+    return new
 
 
 def check_output(source: PathLike, output: PathLike) -> None:

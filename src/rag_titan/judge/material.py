@@ -12,6 +12,7 @@ from rag_titan.judge.evidence import Text
 from rag_titan.judge.metrics import OF_ANSWER, OF_REFERENCE, Ask
 
 UNNAMED = "somebody unnamed"
+EMPTY_CONTEXT = "empty context"
 _BY_CHUNK = (Ask.ANSWER_BY_CHUNKS, Ask.REFERENCE_BY_CHUNKS, Ask.USEFUL_CHUNKS, Ask.CHUNK_RELEVANCE)
 _BY_CONTEXT = (Ask.ANSWER_BY_CONTEXT, Ask.REFERENCE_BY_CONTEXT)
 _BOTH = (Ask.ANSWER_BY_REFERENCE, Ask.REFERENCE_BY_ANSWER)
@@ -108,18 +109,18 @@ class Material:
         if self.chunks is None:
             return "no chunk ids given"
         if not self.chunks:
-            return "empty context"
+            return EMPTY_CONTEXT
         return "a chunk without text" if any(text is None for _, text in self.chunks) else ""
 
     @cached_property
     def _no_context(self) -> str:
         if self.context is not None:
-            return "" if self.context.strip() else "empty context"
+            return "" if self.context.strip() else EMPTY_CONTEXT
         if self.chunks is None:
             return "no context given"
         if any(text is None for _, text in self.chunks):
             return "a chunk without text"
-        return "" if any((text or "").strip() for _, text in self.chunks) else "empty context"
+        return "" if any((text or "").strip() for _, text in self.chunks) else EMPTY_CONTEXT
 
 
 def material_of(query: Any, texts: Mapping[str, str | None]) -> Material:

@@ -14,7 +14,7 @@ from rag_titan.errors import ServiceError
 from rag_titan.judge.asking import AskCall, NoVerdictError
 from rag_titan.judge.calls import OneVerdict, claims_call, questions_call, relevance_call, useful_call, verdicts_call
 from rag_titan.judge.evidence import Text
-from rag_titan.judge.material import Material
+from rag_titan.judge.material import EMPTY_CONTEXT, Material
 from rag_titan.judge.metrics import Ask
 
 RULE, JUDGE = "rule", "judge"
@@ -28,12 +28,14 @@ class Part:
 
     verdicts  members of `Verdicts`
     done      what there are verdicts for
+    ruled     {what there are verdicts for without a judge: why}
     reasons   {what there are none for: why}
     failed    those of them that were asked for in vain, with what was said instead
     """
 
     verdicts: dict[str, Any] = field(default_factory=dict)
     done: set[Ask] = field(default_factory=set)
+    ruled: dict[Ask, str] = field(default_factory=dict)
     reasons: dict[Ask, str] = field(default_factory=dict)
     failed: dict[Ask, str] = field(default_factory=dict)
 
@@ -129,27 +131,35 @@ class Questioning:
     def _of_side(self, material: Material, side: Side, wanted: Sequence[Ask]) -> Part:
         """The claims of the answer, or of the reference, and the verdicts on them."""
         part = Part(reasons={ask: reason for ask in wanted if (reason := material.settled(ask))})
-        open_ = [ask for ask in wanted if ask not in part.reasons]
-        if not open_:
-            return part
-        own = material.of_answer if side.name == "answer_claims" else material.of_reference
-        try:
-            texts = self.ask(claims_call(own.text, material.question))
-        except NoVerdictError as error:
-            part.miss(open_, error)
-            return part
-        if not texts:
-            part.reasons |= dict.fromkeys(open_, "no claim in the text")
-            return part
-        claims = [{"text": text} for text in texts]
+        part.ruled = {ask: part.reasons.pop(ask) for ask in wanted if part.reasons.get(ask) == EMPTY_CONTEXT}
+        open_ = [ask for ask in wanted if ask not in part.reasons and ask not in part.ruled]
+        claims: list[dict[str, Any]] = [{"text": text} for text in self._claims(material, side, open_, part)]
         for ask in open_:
+            if ask in part.reasons:
+                continue
             try:
                 self._judge(material, side, ask, claims)
                 part.done.add(ask)
             except NoVerdictError as error:
                 part.miss([ask], error)
-        part.verdicts[side.name] = claims
+        for ask in part.ruled:
+            _unfounded(claims, by_chunks=ask == side.by_chunks)
+        if claims:
+            part.verdicts[side.name] = claims
         return part
+
+    def _claims(self, material: Material, side: Side, open_: Sequence[Ask], part: Part) -> Sequence[str]:
+        """The statements of the text; the whole of it where nobody needs to be asked and the rule holds for all."""
+        own = material.of_answer if side.name == "answer_claims" else material.of_reference
+        try:
+            texts = self.ask(claims_call(own.text, material.question)) if open_ else [own.text]
+        except NoVerdictError as error:
+            part.miss(open_, error)
+            texts = [own.text]
+        if not texts:
+            part.reasons |= dict.fromkeys((*open_, *part.ruled), "no claim in the text")
+            part.ruled = {}
+        return texts if part.ruled or set(open_) - set(part.reasons) else []
 
     def _judge(self, material: Material, side: Side, ask: Ask, claims: list[dict[str, Any]]) -> None:
         """Verdicts of one kind, put into the claims once all of them are there."""
@@ -206,6 +216,16 @@ class Questioning:
         chunks = material.chunks or ()
         grades = self.ask(relevance_call(material.question or "", [text or "" for _, text in chunks]))
         return {"chunk_relevance": dict(zip((name for name, _ in chunks), grades, strict=True))}
+
+
+def _unfounded(claims: Iterable[dict[str, Any]], *, by_chunks: bool) -> None:
+    """An empty context bears out nothing, whatever the statements are."""
+    for claim in claims:
+        if by_chunks:
+            claim["chunks"] = {}
+            claim.setdefault("by", RULE)
+        else:
+            claim |= {"context": "not_supported", "by": RULE}
 
 
 def _cosines(embedder: Embedder, texts: Sequence[str]) -> str:
