@@ -33,7 +33,7 @@ def test_it_prints_the_lines_of_the_seed_and_where_the_evidence_was_lost(run: Ru
         f"Overall score: {overall['score']:.1f}/100 ({overall['rating']})",
         f"Status: {overall['status']} | Measurement coverage: {int(100 * overall['coverage'])}%",
         "First failing stage: none",
-        "Evidence lost for 0 of 1 questions",
+        "Evidence lost for 0 of 1 question",
     ]
 
 
