@@ -121,7 +121,9 @@ def test_an_empty_context_bears_out_nothing_and_nobody_is_asked(nothing: dict[st
     judged = judge(metrics=["faithfulness", "contradicted_claim_rate", "context_recall"]).judge(data)
     assert (judged.spent.calls, judged.done, judged.failures) == (0, 0, [])
     assert judged.settled == {"empty context": 1}
-    assert [claim["by"] for claim in judged.verdicts["q0"]["answer_claims"]] == ["rule"]
+    ruled = [{"context": "not_supported", "by": "rule"}]
+    assert judged.verdicts["q0"] == {"answer_claims": ruled, "reference_claims": ruled, "judge": judged.judge}
+    assert not judged.unasked
     measured = scores(data, judged)
     assert [measured[key] for key in ("faithfulness", "contradicted_claim_rate", "context_recall")] == [0.0, 0.0, 0.0]
 
@@ -148,10 +150,16 @@ def test_a_rule_on_the_whole_answer_holds_for_the_claims_of_an_earlier_run() -> 
     data = dataset(1, context_ids=[])
     cut = judge(metrics=["answer_claim_precision"]).judge(data).verdicts["q0"]
     whole = judge(metrics=["faithfulness"]).judge(data).verdicts["q0"]
-    both = merged(cut, whole, ["faithfulness"])["answer_claims"]
-    assert [(claim["reference"], claim["context"]) for claim in both] == [
-        (claim["reference"], "not_supported") for claim in cut["answer_claims"]
-    ]
+    wanted = [(claim["text"], claim["reference"], "not_supported") for claim in cut["answer_claims"]]
+    for one, other, metric in ((cut, whole, "faithfulness"), (whole, cut, "answer_claim_precision")):
+        both = merged(one, other, [metric])["answer_claims"]
+        assert [(claim["text"], claim["reference"], claim["context"]) for claim in both] == wanted
+
+
+def test_a_rule_on_one_claim_holds_for_that_claim_alone() -> None:
+    old = {"answer_claims": [{"text": "A.", "context": "supported"}, {"text": "B.", "context": "supported"}]}
+    new = {"answer_claims": [{"text": "A and B are 31.", "context": "not_supported", "by": "rule"}]}
+    assert merged(old, new, ["faithfulness"]) == new
 
 
 def test_a_refusal_is_noncommittal_and_its_relevance_is_not_zero() -> None:

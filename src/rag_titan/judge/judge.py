@@ -245,7 +245,7 @@ class _Pass:
         judged = Judged(self._judge.identity, self._judge.metrics, self._judge.settings)
         for material, some in zip(self._found, self._parts, strict=True):
             parts = [part for part in some if part is not None]
-            known = {ask for part in parts for ask in (*part.done, *part.reasons)}
+            known = {ask for part in parts for ask in part.known}
             missing = dict.fromkeys(sorted(self._judge._asks - known), "not asked: stopped")
             judged.take(material.id, [*parts, Part(reasons=missing)])
         if self._judge._redact:

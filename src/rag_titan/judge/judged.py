@@ -15,7 +15,7 @@ from rag_titan.evaluation.data.plain import without_surrogates
 from rag_titan.evaluation.limits import above
 from rag_titan.evaluation.writing import PathLike, write
 from rag_titan.judge.metrics import NEEDS, Ask
-from rag_titan.judge.questioning import RULE, Part
+from rag_titan.judge.questioning import Part
 
 Verdicts = dict[str, Any]
 _LINES = (".jsonl", ".ndjson")
@@ -165,11 +165,13 @@ def merged(old: Verdicts | None, new: Verdicts, metrics: Sequence[str]) -> Verdi
 
 
 def _side_by_side(old: Sequence[Verdicts], new: Sequence[Verdicts]) -> Sequence[Verdicts]:
-    """Newer verdicts on the same claims; those of a rule on a text as a whole hold for each of its claims."""
+    """Newer verdicts on the same claims; what a rule says of a text as a whole holds for each of its claims."""
     if [claim.get("text") for claim in old] == [claim.get("text") for claim in new]:
         return [{**before, **after} for before, after in zip(old, new, strict=True)]
-    if len(new) == 1 and new[0].get("by") == RULE:
-        return [{**claim, **new[0], "text": claim.get("text")} for claim in old]
+    if all("text" not in claim for claim in new):
+        return [{**claim, **new[0]} for claim in old]
+    if all("text" not in claim for claim in old):
+        return [{**old[0], **claim} for claim in new]
     return new
 
 

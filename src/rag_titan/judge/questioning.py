@@ -39,6 +39,11 @@ class Part:
     reasons: dict[Ask, str] = field(default_factory=dict)
     failed: dict[Ask, str] = field(default_factory=dict)
 
+    @property
+    def known(self) -> set[Ask]:
+        """What there is a verdict for, or a reason why there is none."""
+        return {*self.done, *self.ruled, *self.reasons}
+
     def miss(self, asks: Iterable[Ask], error: NoVerdictError) -> None:
         """Note that there is no verdict for these."""
         for ask in asks:
@@ -133,7 +138,7 @@ class Questioning:
         part = Part(reasons={ask: reason for ask in wanted if (reason := material.settled(ask))})
         part.ruled = {ask: part.reasons.pop(ask) for ask in wanted if part.reasons.get(ask) == EMPTY_CONTEXT}
         open_ = [ask for ask in wanted if ask not in part.reasons and ask not in part.ruled]
-        claims: list[dict[str, Any]] = [{"text": text} for text in self._claims(material, side, open_, part)]
+        claims = self._claims(material, side, open_, part)
         for ask in open_:
             if ask in part.reasons:
                 continue
@@ -148,18 +153,21 @@ class Questioning:
             part.verdicts[side.name] = claims
         return part
 
-    def _claims(self, material: Material, side: Side, open_: Sequence[Ask], part: Part) -> Sequence[str]:
-        """The statements of the text; the whole of it where nobody needs to be asked and the rule holds for all."""
+    def _claims(self, material: Material, side: Side, open_: Sequence[Ask], part: Part) -> list[dict[str, Any]]:
+        """The statements of the text; one without words, for whatever it states, where only a rule speaks of it."""
+        whole: list[dict[str, Any]] = [{}] if part.ruled else []
+        if not open_:
+            return whole
         own = material.of_answer if side.name == "answer_claims" else material.of_reference
         try:
-            texts = self.ask(claims_call(own.text, material.question)) if open_ else [own.text]
+            texts = self.ask(claims_call(own.text, material.question))
         except NoVerdictError as error:
             part.miss(open_, error)
-            texts = [own.text]
+            return whole
         if not texts:
             part.reasons |= dict.fromkeys((*open_, *part.ruled), "no claim in the text")
             part.ruled = {}
-        return texts if part.ruled or set(open_) - set(part.reasons) else []
+        return [{"text": text} for text in texts]
 
     def _judge(self, material: Material, side: Side, ask: Ask, claims: list[dict[str, Any]]) -> None:
         """Verdicts of one kind, put into the claims once all of them are there."""

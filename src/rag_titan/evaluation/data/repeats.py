@@ -37,9 +37,9 @@ def refuse_repeated(data: bytes, place: Place) -> None:
         value = dict(pairs)
         if len(value) == len(pairs):
             return value
-        seen: set[str] = set()
+        keys = [key for key, _ in pairs]
         twice = _Repeating(value)
-        twice.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        twice.key = next(key for place, key in enumerate(keys) if key in keys[:place])
         found.append(twice)
         return twice
 
