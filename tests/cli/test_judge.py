@@ -209,7 +209,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(how: signal.Signals, run: Run,
         asked[body] += 1
         if len(asked) == 8 and not reached.is_set():
             reached.set()
-            asked_.server.app.released.wait()  # type: ignore[attr-defined]
+            asked_.server.app.released.wait()  # type: ignore[attr-defined]  # what the fixture put there
             return
         answering()(asked_)
         answered.add(body)

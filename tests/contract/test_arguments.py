@@ -130,4 +130,4 @@ def test_the_comparison_says_what_its_reports_must_be(given: dict[str, Any], sai
 
 def test_the_gates_of_a_test_must_be_a_mapping() -> None:
     with pytest.raises(SettingsError, match=r"gates: must be a mapping \{stage: \{metric: limit\}\}, got \[1\]\.$"):
-        assert_gates(REPORT, gates=[1])  # type: ignore[arg-type]
+        assert_gates(REPORT, gates=[1])  # type: ignore[arg-type]  # wrong on purpose

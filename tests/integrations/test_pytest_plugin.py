@@ -169,7 +169,7 @@ def test_a_pytest_that_does_not_use_it_loads_nothing_of_it() -> None:
 @pytest.mark.parametrize("option", ["require_significant", "require_baseline"])
 def test_a_word_is_no_switch(option: str) -> None:
     with pytest.raises(SettingsError, match=rf"^{option}: must be True or False, got 'no'\.$"):
-        assert_gates(report_of(10, set()), **{option: "no"})  # type: ignore[arg-type]
+        assert_gates(report_of(10, set()), **{option: "no"})  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_an_option_of_no_evaluation_is_refused_with_the_nearest(tmp_path: Path) -> None:

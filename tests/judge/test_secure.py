@@ -39,7 +39,7 @@ def app(certificate: Path) -> Iterator[App]:
             raw, peer = plain()
             return context.wrap_socket(raw, server_side=True), peer
 
-        app.server.get_request = secured  # type: ignore[method-assign]
+        app.server.get_request = secured  # type: ignore[method-assign]  # every connection gets TLS
         yield app
 
 

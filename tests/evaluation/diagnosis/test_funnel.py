@@ -15,6 +15,7 @@ from tests.strategies import World, worlds
 
 from rag_titan.evaluation.diagnosis.funnel import STEPS, Funnel
 from rag_titan.evaluation.diagnosis.reasons import reasons
+from rag_titan.evaluation.metric import Stage
 
 QUOTE = "costs 12 euros"
 CUT = [{"id": "half", "text": "Parking costs 12"}, {"id": "rest", "text": " euros a month. The canteen opens at 11."}]
@@ -129,7 +130,7 @@ def test_a_span_without_documents_decides_nothing() -> None:
 
 def test_a_quote_found_in_an_unknown_chunk_cannot_be_denied() -> None:
     query = {"expected_evidence": [QUOTE], "retrieved_ids": ["canteen", "elsewhere"]}
-    assert np.isnan(verdicts_of([query]).funnel.kept[0, STEPS.index("retrieval")])  # type: ignore[arg-type]
+    assert np.isnan(verdicts_of([query]).funnel.kept[0, STEPS.index(Stage.RETRIEVAL)])
 
 
 def test_texts_that_other_queries_logged_are_no_chunks() -> None:
@@ -157,7 +158,7 @@ def test_the_depth_of_further_cutoffs_does_not_matter() -> None:
     query = {"id": "q", "expected_chunk_ids": ["c9"], "retrieved_ids": ["c1", "c2", "c9"]}
     world = World(HANDBOOK, CHUNKS, [query])
     steps = [Funnel(table_of(world, 2, also_at=also)).lost_step.tolist() for also in ((), (3,))]
-    assert steps[0] == steps[1] == [STEPS.index("retrieval")]  # type: ignore[arg-type]
+    assert steps[0] == steps[1] == [STEPS.index(Stage.RETRIEVAL)]
 
 
 def test_nor_does_a_reranker_behind_another_query() -> None:
@@ -166,7 +167,7 @@ def test_nor_does_a_reranker_behind_another_query() -> None:
     world = World(HANDBOOK, CHUNKS, [{"id": "q", **gold}, {"id": "r", **gold, "reranked_ids": ["c9"]}])
     for also in ((), (3,)):
         steps = Funnel(table_of(world, 2, also_at=also)).lost_step.tolist()
-        assert steps == [STEPS.index("retrieval"), -1]  # type: ignore[arg-type]
+        assert steps == [STEPS.index(Stage.RETRIEVAL), -1]
 
 
 def test_no_queries() -> None:
